@@ -1,5 +1,4 @@
-//! Zip archives: their names, what is in one that may have been made by anyone,
-//! and writing one. Pure.
+//! Zip archives: names, reading of untrusted archives, and writing. The functions access no files.
 
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
@@ -7,5 +6,5 @@ pub mod name;
 pub mod read;
 pub mod write;
 
-/// Bytes of all files of an archive together: they are in memory at the same time when it is unpacked.
+/// Maximum total size of the files of an archive, in bytes: they are in memory at the same time when it is unpacked.
 pub const MAX_TOTAL_BYTES: u64 = 64 * 1024 * 1024;

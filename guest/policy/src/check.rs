@@ -1,4 +1,4 @@
-//! What no policy may say, however its names and types are right.
+//! Checks of a policy beyond names and types.
 
 use crate::Policy;
 
@@ -7,7 +7,7 @@ use crate::Policy;
 pub struct Contradiction {
     /// The setting's name, such as `limits.max_lines`.
     pub setting: &'static str,
-    /// What is wrong with it.
+    /// Description of the mistake.
     pub cause: String,
 }
 
@@ -15,7 +15,7 @@ pub struct Contradiction {
 const MAX_WORD: u32 = u32::MAX;
 
 impl Policy {
-    /// What is wrong with the policy, first things first.
+    /// Checks the policy. Fails with the first mistake.
     pub fn check(&self) -> Result<(), Contradiction> {
         let wrong = |setting, cause: String| Err(Contradiction { setting, cause });
         for (setting, extensions) in
@@ -62,12 +62,12 @@ impl Policy {
     }
 }
 
-/// A dot with a name, or nothing for files without one.
+/// Returns whether a text is an extension: a dot with a name, or empty for files without an extension.
 fn is_extension(text: &str) -> bool {
     text.is_empty() || text.strip_prefix('.').is_some_and(|name| !name.is_empty() && !name.contains(['/', '\\', '\0']))
 }
 
-/// Whether a blocked path has a name in it, and nothing that is never in a resolved path.
+/// Returns whether a blocked path contains a name, and no component that a resolved path never has.
 fn names_something(path: &str) -> bool {
     let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".").peekable();
     names.peek().is_some() && names.all(|name| name != "..") && !path.contains(['\\', '\0'])

@@ -78,7 +78,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// The first setting that can mean nothing, by its full name, and why.
+    /// Checks the settings. Fails with the full name of the first setting without meaning, and the reason.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         let zero = [
             ("commands.max_time_ms", self.max_time_ms == 0),
@@ -113,7 +113,7 @@ impl Commands {
     }
 }
 
-/// Whether the environment of a process can have a variable of that name.
+/// Returns whether the environment of a process can have a variable of this name.
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// What `wanted` makes of `own` where it may only narrow, and what of it was refused.
+    /// Returns `own` narrowed by `wanted`, and the refused settings.
     fn narrowed(own: Value, wanted: Value) -> (Value, Vec<&'static str>) {
         let settings: Map<String, Value> = [("commands", own), (NARROWED, json!({ "commands": wanted }))]
             .into_iter()
@@ -215,7 +215,7 @@ mod tests {
             assert_eq!(refused, [format!("commands.{name}")], "{name}");
         }
         assert_eq!(usual.as_object().unwrap().len(), 18, "a new setting has to be looked at here");
-        // A part of a table that is there already is more all the same.
+        // A new member of an existing table widens the policy too.
         let own = json!({"environment": {"A": "1"}});
         let (commands, refused) = narrowed(own, json!({"environment": {"B": "2"}}));
         assert_eq!(commands["environment"], json!({"A": "1"}));

@@ -1,6 +1,5 @@
-//! The policy: what tools may do in a workspace. Hosts read it from files and
-//! hand it to the component in `PADDOCK_POLICY`; its JSON Schema and the
-//! documentation's table are made from these types.
+//! The policy: the rights and limits of tools in a workspace. Hosts read it from files and pass it to the component in
+//! `PADDOCK_POLICY`. Its JSON Schema and the table of the documentation are generated from these types.
 //!
 //! The names are those of the `dotnet-prompt` specification where it has one.
 
@@ -18,7 +17,7 @@ pub use commands::Commands;
 pub use limits::Limits;
 pub use narrow::{Reason, Refusal};
 
-/// Beside settings, the name of those that only narrow what the others and the dialect say.
+/// Name of the member, next to the settings, whose settings can only narrow the policy.
 pub const NARROWED: &str = "narrowed";
 
 /// What tools may do in a workspace.
@@ -57,14 +56,15 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The policy that `settings` make of what `dialect` sets by itself, and [`NARROWED`] among them narrow.
+    /// Creates a policy from the defaults of `dialect` and from `settings`, narrowed by the member [`NARROWED`].
     /// Unknown names and wrong types are errors.
     pub fn new(settings: Map<String, Value>, dialect: &str) -> Result<Self, serde_json::Error> {
-        // What it would widen was refused where it was read; what is wider than a dialect's own counts for nothing.
+        // Widening settings were refused when they were read; settings wider than the dialect's are ignored.
         Self::narrowed(settings, dialect).map(|(policy, _)| policy)
     }
 
-    /// The same, with what of [`NARROWED`] would have widened it, which is left out.
+    /// Creates a policy as `new` does, and returns the settings of [`NARROWED`] that would have widened it and were
+    /// left out.
     pub fn narrowed(
         mut settings: Map<String, Value>,
         dialect: &str,
@@ -82,7 +82,7 @@ impl Policy {
         }
     }
 
-    /// What differs from the built-in policy.
+    /// Returns the settings that differ from the built-in policy.
     pub fn settings(&self) -> Map<String, Value> {
         let built_in = serde_json::to_value(Self::default()).unwrap_or_default();
         match serde_json::to_value(self) {
@@ -92,7 +92,7 @@ impl Policy {
     }
 }
 
-/// The members of `own` that are not as in `other`.
+/// Returns the members of `own` that differ from `other`.
 fn difference(own: Map<String, Value>, other: &Value) -> Map<String, Value> {
     let changed = own.into_iter().filter_map(|(name, value)| match (value, other.get(&name)) {
         (value, Some(same)) if value == *same => None,
@@ -102,7 +102,7 @@ fn difference(own: Map<String, Value>, other: &Value) -> Map<String, Value> {
     changed.collect()
 }
 
-/// What a dialect sets where nobody else does: its specification's own defaults.
+/// Returns the defaults of a dialect, from its specification.
 pub fn of_dialect(dialect: &str) -> Option<Value> {
     match dialect {
         "dotnet-prompt" => Some(serde_json::json!({
@@ -115,7 +115,7 @@ pub fn of_dialect(dialect: &str) -> Option<Value> {
     }
 }
 
-/// The JSON Schema of a policy.
+/// Returns the JSON Schema of a policy.
 #[cfg(feature = "schema")]
 pub fn schema() -> Value {
     schemars::schema_for!(Policy).to_value()

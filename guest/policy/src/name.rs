@@ -3,8 +3,8 @@
 /// Characters of a name.
 const MAX_NAME: usize = 64;
 
-/// Whether something may be called that: a name is one of a directory everywhere, and shows as itself wherever it is
-/// printed. 1 to 64 ASCII letters, digits, `-`, `_` and `.`, no `.` first.
+/// Returns whether a name is plain: 1 to 64 ASCII letters, digits, `-`, `_` and `.`, no `.` first. Such a name is valid
+/// for a directory on every system and is printed unchanged.
 pub fn is_plain(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=MAX_NAME).contains(&name.len()) && !name.starts_with('.') && name.chars().all(is_allowed)

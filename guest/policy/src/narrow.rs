@@ -1,4 +1,4 @@
-//! What a file that nobody vouches for may do to a policy: narrow it. An agent can have written it.
+//! Narrowing of a policy by an untrusted file, which an agent may have written.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::{Commands, HardLinks, Limits, Mode, Policy};
 /// A setting that would have widened a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Its name, such as `limits.max_lines`.
+    /// Name, such as `limits.max_lines`.
     pub setting: &'static str,
     /// Why it is refused.
     pub reason: Reason,
@@ -16,15 +16,15 @@ pub struct Refusal {
 /// Why a setting is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It would allow more than what is in force.
+    /// The setting would allow more than the policy in force.
     Wider,
-    /// It has nothing in common with what is in force.
+    /// The setting has nothing in common with the policy in force.
     NothingLeft,
-    /// It is none of such a file's business.
+    /// Such a file must not have the setting.
     NotHere,
 }
 
-/// The policy of `settings` as `by` narrow it, and what of them would have widened it.
+/// Returns the policy of `settings`, narrowed by `by`, and the settings that would have widened it.
 pub fn narrow(
     settings: Map<String, Value>,
     by: &Map<String, Value>,
@@ -48,14 +48,14 @@ fn overlay(value: &mut Value, settings: &Map<String, Value>) {
     }
 }
 
-/// One narrowing: a function for each kind of field. Each takes what is in force and what is wanted.
+/// A narrowing in progress. Each kind of field has a method that takes the value in force and the wanted value.
 struct Narrowing<'a> {
     settings: &'a Map<String, Value>,
     refused: Vec<Refusal>,
 }
 
 impl Narrowing<'_> {
-    /// No field is left out here by accident: a new one has to say what narrows it.
+    /// Narrows a policy. The struct is written out, so that a new field must be added here.
     fn policy(&mut self, own: Policy, wanted: Policy) -> Policy {
         let Policy {
             mode,
@@ -167,12 +167,12 @@ impl Narrowing<'_> {
         }
     }
 
-    /// A limit: only a lower one.
+    /// Narrows a limit: only a lower value is accepted.
     fn lower<T: Copy + Ord>(&mut self, setting: &'static str, own: T, wanted: T) -> T {
         self.narrower(setting, own, wanted, |limit| limit)
     }
 
-    /// A flag or a choice: only one that allows no more, by how wide each is.
+    /// Narrows a flag or a choice: only a value that allows no more is accepted, compared by `width`.
     fn narrower<T: Copy, W: Ord>(&mut self, setting: &'static str, own: T, wanted: T, width: impl Fn(T) -> W) -> T {
         if width(wanted) > width(own) {
             self.refused.push(Refusal { setting, reason: Reason::Wider });
@@ -181,7 +181,7 @@ impl Narrowing<'_> {
         wanted
     }
 
-    /// A list of which an empty one stands for everything: only what is in both.
+    /// Narrows a list whose empty form stands for everything: returns the members of both lists.
     fn common(&mut self, setting: &'static str, own: Vec<String>, wanted: Vec<String>) -> Vec<String> {
         if own.is_empty() {
             return wanted;
@@ -196,7 +196,7 @@ impl Narrowing<'_> {
         own
     }
 
-    /// Nothing that a file of this kind may say anything of.
+    /// Keeps a setting that such a file must not have.
     fn fixed<T>(&mut self, setting: &'static str, own: T) -> T {
         let said = match setting.split_once('.') {
             Some((table, name)) => self.settings.get(table).and_then(|table| table.get(name)),
@@ -209,7 +209,7 @@ impl Narrowing<'_> {
     }
 }
 
-/// A list of what is kept out: everything in either.
+/// Narrows a list of exclusions: returns the members of either list.
 fn united(mut own: Vec<String>, wanted: Vec<String>) -> Vec<String> {
     for item in wanted {
         if !own.contains(&item) {
@@ -238,7 +238,7 @@ fn hard_links_width(hard_links: HardLinks) -> u8 {
 mod tests {
     use super::*;
 
-    /// What `settings` make of the policy that `own` make, by name; and which of them were refused.
+    /// Returns the policy of `own` narrowed by `settings`, and the names of the refused settings.
     fn narrowed(own: &str, settings: &str) -> (Value, Vec<&'static str>) {
         let mut all: Map<String, Value> = serde_json::from_str(own).unwrap();
         all.insert(crate::NARROWED.to_owned(), serde_json::from_str(settings).unwrap());

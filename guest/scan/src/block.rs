@@ -1,5 +1,5 @@
-//! Sixteen bytes at once: the instructions of WebAssembly where it is built for
-//! them, and the same by plain code elsewhere, so that the tests run natively.
+//! Operations on sixteen bytes at once: WebAssembly SIMD instructions if the target has them, otherwise plain code, so
+//! that the tests run natively.
 
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 use vector as imp;
@@ -9,7 +9,7 @@ use plain as imp;
 
 pub use imp::{Block, Table};
 
-/// Bytes of a block.
+/// Number of bytes of a block.
 pub const LANES: usize = 16;
 
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
@@ -20,7 +20,7 @@ mod vector {
 
     use super::LANES;
 
-    /// What is said of each value of half a byte.
+    /// A table from values of half a byte to bits.
     #[derive(Clone, Copy)]
     pub struct Table(v128);
 
@@ -46,62 +46,62 @@ mod vector {
     pub struct Block(v128);
 
     impl Block {
-        /// The same byte in every place.
+        /// Returns a block with the same byte in every lane.
         #[inline(always)]
         pub fn of(byte: u8) -> Self {
             Self(u8x16_splat(byte))
         }
 
-        /// These bytes.
+        /// Returns a block with these bytes.
         #[inline(always)]
         pub fn load(bytes: &[u8; LANES]) -> Self {
             #[expect(unsafe_code, reason = "the array has the sixteen bytes that are loaded, of any alignment")]
             Self(unsafe { v128_load(bytes.as_ptr().cast()) })
         }
 
-        /// The low half of each byte.
+        /// Returns the low half of each byte.
         #[inline(always)]
         pub fn low(self) -> Self {
             Self(v128_and(self.0, u8x16_splat(0x0f)))
         }
 
-        /// The high half of each byte.
+        /// Returns the high half of each byte.
         #[inline(always)]
         pub fn high(self) -> Self {
             Self(u8x16_shr(self.0, 4))
         }
 
-        /// What `table` says of each byte, which is half a byte's value.
+        /// Looks up each byte, the value of half a byte, in `table`.
         #[inline(always)]
         pub fn pick(self, table: &Table) -> Self {
             Self(u8x16_swizzle(table.0, self.0))
         }
 
-        /// The bits that both have.
+        /// Returns the bits that are set in both blocks.
         #[inline(always)]
         pub fn and(self, other: Self) -> Self {
             Self(v128_and(self.0, other.0))
         }
 
-        /// The bits that one of both has.
+        /// Returns the bits that are set in either block.
         #[inline(always)]
         pub fn or(self, other: Self) -> Self {
             Self(v128_or(self.0, other.0))
         }
 
-        /// All bits where both have the same byte, none elsewhere.
+        /// Sets all bits of the lanes in which both blocks have the same byte, and no other bits.
         #[inline(always)]
         pub fn equals(self, other: Self) -> Self {
             Self(u8x16_eq(self.0, other.0))
         }
 
-        /// Whether any bit is set.
+        /// Returns whether any bit is set.
         #[inline(always)]
         pub fn any(self) -> bool {
             v128_any_true(self.0)
         }
 
-        /// The bytes one by one.
+        /// Returns the bytes.
         pub fn bytes(self) -> [u8; LANES] {
             let mut bytes = [0; LANES];
             #[expect(unsafe_code, reason = "the array has the sixteen bytes that are stored, of any alignment")]
@@ -117,7 +117,7 @@ mod vector {
 mod plain {
     use super::LANES;
 
-    /// What is said of each value of half a byte.
+    /// A table from values of half a byte to bits.
     #[derive(Clone, Copy, Default)]
     pub struct Table([u8; LANES]);
 
@@ -135,58 +135,58 @@ mod plain {
     pub struct Block([u8; LANES]);
 
     impl Block {
-        /// The same byte in every place.
+        /// Returns a block with the same byte in every lane.
         pub fn of(byte: u8) -> Self {
             Self([byte; LANES])
         }
 
-        /// These bytes.
+        /// Returns a block with these bytes.
         pub fn load(bytes: &[u8; LANES]) -> Self {
             Self(*bytes)
         }
 
-        /// The low half of each byte.
+        /// Returns the low half of each byte.
         pub fn low(self) -> Self {
             Self(self.0.map(|byte| byte & 0x0f))
         }
 
-        /// The high half of each byte.
+        /// Returns the high half of each byte.
         pub fn high(self) -> Self {
             Self(self.0.map(|byte| byte >> 4))
         }
 
-        /// What `table` says of each byte, which is half a byte's value.
+        /// Looks up each byte, the value of half a byte, in `table`.
         pub fn pick(self, table: &Table) -> Self {
             Self(self.0.map(|half| table.0.get(usize::from(half)).copied().unwrap_or_default()))
         }
 
-        /// The bits that both have.
+        /// Returns the bits that are set in both blocks.
         pub fn and(self, other: Self) -> Self {
             let mut both = self.0;
             both.iter_mut().zip(other.0).for_each(|(byte, other)| *byte &= other);
             Self(both)
         }
 
-        /// The bits that one of both has.
+        /// Returns the bits that are set in either block.
         pub fn or(self, other: Self) -> Self {
             let mut all = self.0;
             all.iter_mut().zip(other.0).for_each(|(byte, other)| *byte |= other);
             Self(all)
         }
 
-        /// All bits where both have the same byte, none elsewhere.
+        /// Sets all bits of the lanes in which both blocks have the same byte, and no other bits.
         pub fn equals(self, other: Self) -> Self {
             let mut same = self.0;
             same.iter_mut().zip(other.0).for_each(|(byte, other)| *byte = if *byte == other { u8::MAX } else { 0 });
             Self(same)
         }
 
-        /// Whether any bit is set.
+        /// Returns whether any bit is set.
         pub fn any(self) -> bool {
             self.0.iter().any(|byte| *byte != 0)
         }
 
-        /// The bytes one by one.
+        /// Returns the bytes.
         pub fn bytes(self) -> [u8; LANES] {
             self.0
         }

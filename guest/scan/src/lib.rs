@@ -1,6 +1,6 @@
-//! Literals searched for many places at a time: one by [`Pair`], several by [`Teddy`].
+//! Vectorized search for literals: for one literal by [`Pair`], for several by [`Teddy`].
 //!
-//! A crate of its own, since the component is built to be small and this to be fast.
+//! This is a separate crate because it is optimized for speed, and most of the component for size.
 
 mod block;
 mod pair;
@@ -9,10 +9,10 @@ mod teddy;
 pub use pair::Pair;
 pub use teddy::{MAX_LITERALS, Teddy};
 
-/// The bytes of texts and programs, most frequent first; what is not here is rarer.
+/// Bytes in texts and programs, most frequent first. All other bytes are rarer.
 const FREQUENT: &[u8] = b" etaoinsrlcdupmfh_gb.y,()-vw\"=;:0/k1x*{}'2TSAEICR>3<NL#&OPDMFq4j6z5U8[]+B97V";
 
-/// How often a byte is to be met, as a share of all, by its rank among bytes.
+/// Returns the estimated frequency of a byte, as a share of all bytes, from its rank.
 pub fn frequency(byte: u8) -> f64 {
     let rank = FREQUENT.iter().position(|frequent| *frequent == byte).unwrap_or(FREQUENT.len() + 20);
     0.2 / (rank as f64 + 2.0)

@@ -1,10 +1,10 @@
-//! One literal searched for by the two of its bytes that are rarest, many places
-//! at a time; where both are, it is compared in full.
+//! Search for a literal by its two rarest bytes, at many positions at a time. The whole literal is compared at
+//! positions that have both bytes.
 
 use crate::block::{Block, LANES};
 use crate::frequency;
 
-/// Places that are looked at before asking whether one of them may be it.
+/// Number of positions that are tested together.
 const STRIDE: usize = 4 * LANES;
 
 /// Bytes of a literal among which the two are chosen.
@@ -13,14 +13,14 @@ const MAX_PLACES: usize = 256;
 /// A literal of at least one byte.
 pub struct Pair {
     needle: Vec<u8>,
-    /// Where its rarest byte is, and the rarest of the others.
+    /// Offsets of the rarest byte and of the second rarest byte.
     first: usize,
     second: usize,
     blocks: (Block, Block),
 }
 
 impl Pair {
-    /// None where the literal is empty.
+    /// Creates a searcher; `None` if the literal is empty.
     pub fn new(needle: Vec<u8>) -> Option<Self> {
         let mut places: Vec<usize> = (0..needle.len().min(MAX_PLACES)).collect();
         let rarity = |place: &usize| needle.get(*place).map_or(1.0, |byte| frequency(*byte));
@@ -32,12 +32,12 @@ impl Pair {
         Some(Self { blocks: (block(first)?, block(second)?), needle, first, second })
     }
 
-    /// The literal.
+    /// Returns the literal.
     pub fn needle(&self) -> &[u8] {
         &self.needle
     }
 
-    /// Where it first is from `at` on.
+    /// Returns the first position of the literal from `at` on.
     pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         let (firsts, seconds) = (text.get(at + self.first..)?, text.get(at + self.second..)?);
         let (firsts, seconds) = (firsts.as_chunks::<STRIDE>().0, seconds.as_chunks::<STRIDE>().0);
@@ -50,11 +50,11 @@ impl Pair {
             }
             done += STRIDE;
         }
-        // The rest has less than a stride, and what the literal has behind its two bytes.
+        // The rest is shorter than a stride plus the literal's bytes after the two rarest.
         (done..text.len()).find(|at| self.is_at(text, *at))
     }
 
-    /// Whether one of the places has both bytes.
+    /// Returns whether one of the positions has both bytes.
     #[inline(always)]
     fn may_be_in(&self, first: &[u8; STRIDE], second: &[u8; STRIDE]) -> bool {
         let (firsts, seconds) = (first.as_chunks::<LANES>().0, second.as_chunks::<LANES>().0);

@@ -13,7 +13,7 @@ use crate::frequency;
 const BUCKETS: usize = 8;
 /// Bytes of a literal that the tables look at.
 const LOOK: usize = 3;
-/// Bytes that are looked at together.
+/// Number of bytes that are loaded together.
 const WINDOW: usize = 2 * LANES + LOOK - 1;
 /// Literals beyond which too many places would look like one.
 pub const MAX_LITERALS: usize = 64;
@@ -21,18 +21,18 @@ pub const MAX_LITERALS: usize = 64;
 /// Up to [`MAX_LITERALS`] literals, none of them empty.
 pub struct Teddy {
     buckets: [Vec<Known>; BUCKETS],
-    /// For each byte that is looked at, which buckets have it.
+    /// Buckets by value, for each of the examined bytes.
     tables: [Byte; LOOK],
 }
 
-/// A literal, and where in it the bytes are by which it is known.
+/// A literal, and the offset of its mark: the bytes that are searched for.
 struct Known {
     literal: Vec<u8>,
     at: usize,
 }
 
 impl Teddy {
-    /// None where a literal is empty, or where there are none or too many.
+    /// Creates a searcher; `None` if a literal is empty, or if there are no literals or too many.
     pub fn new(literals: Vec<Vec<u8>>) -> Option<Self> {
         if literals.is_empty() || literals.len() > MAX_LITERALS || literals.iter().any(Vec::is_empty) {
             return None;
@@ -42,7 +42,7 @@ impl Teddy {
         for literal in literals {
             let at = rarest(&literal);
             let mark: Vec<u8> = literal.iter().skip(at).take(LOOK).copied().collect();
-            // Literals that are known by the same bytes share a bucket, and so add nothing to what looks like one.
+            // Literals with the same mark share a bucket, and so add no false candidates.
             let group = marks.iter().position(|known| *known == mark).unwrap_or(marks.len());
             if group == marks.len() {
                 marks.push(mark);
@@ -53,7 +53,7 @@ impl Teddy {
         Some(Self { buckets, tables })
     }
 
-    /// A place in the first literal from `at` on, by the order of the bytes by which they are known.
+    /// Returns a position in the first literal from `at` on, in the order of the marks.
     pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         let mut next = at;
         while let Some(window) = text.get(next..).and_then(|rest| rest.first_chunk()) {
@@ -62,7 +62,7 @@ impl Teddy {
             }
             next += 2 * LANES;
         }
-        // What is left of the text, and zeroes.
+        // The rest of the text, filled up with zeroes.
         let rest = text.get(next..).unwrap_or_default();
         let (mut window, mut more) = ([0; WINDOW], [0; WINDOW]);
         window.iter_mut().zip(rest).for_each(|(byte, given)| *byte = *given);
@@ -70,7 +70,7 @@ impl Teddy {
         self.find_in(&window, text, next, at).or_else(|| self.find_in(&more, text, next + 2 * LANES, at))
     }
 
-    /// The first place in a window of the text, which begins at `here`.
+    /// Returns the first position in a window of the text that begins at `here`.
     #[inline(always)]
     fn find_in(&self, window: &[u8; WINDOW], text: &[u8], here: usize, from: usize) -> Option<usize> {
         let (first, second) = (self.look::<0, 1, 2>(window), self.look::<16, 17, 18>(window));
@@ -80,14 +80,14 @@ impl Teddy {
         self.confirm(text, here, first, from).or_else(|| self.confirm(text, here + LANES, second, from))
     }
 
-    /// Which buckets may have a literal at each of sixteen places.
+    /// Returns the buckets that may have a literal at each of sixteen positions.
     #[inline(always)]
     fn look<const A: usize, const B: usize, const C: usize>(&self, window: &[u8; WINDOW]) -> Block {
         let [a, b, c] = &self.tables;
         a.buckets(piece::<A>(window)).and(b.buckets(piece::<B>(window))).and(c.buckets(piece::<C>(window)))
     }
 
-    /// The first of sixteen places where a literal really is, none of it before `from`.
+    /// Returns the first of sixteen positions at which a literal occurs that does not begin before `from`.
     #[inline(never)]
     fn confirm(&self, text: &[u8], here: usize, found: Block, from: usize) -> Option<usize> {
         for (lane, mut buckets) in found.bytes().into_iter().enumerate() {
@@ -111,21 +111,21 @@ impl Known {
     }
 }
 
-/// Where the rarest bytes of a literal begin.
+/// Returns the offset of the rarest bytes of a literal.
 fn rarest(literal: &[u8]) -> usize {
     let share = |bytes: &[u8]| bytes.iter().map(|byte| frequency(*byte)).product::<f64>();
     let windows = literal.windows(LOOK).enumerate();
     windows.min_by(|a, b| share(a.1).total_cmp(&share(b.1))).map_or(0, |(at, _)| at)
 }
 
-/// What the first, second or third bytes of marks are, by bucket.
+/// Buckets by the value of the first, second or third byte of the marks.
 struct Byte {
     low: Table,
     high: Table,
 }
 
 impl Byte {
-    /// For the bytes `at` of marks; where one ends before, any byte will do.
+    /// Creates the tables for byte `at` of the marks. A shorter mark matches any byte.
     fn of(marks: &[Vec<u8>], at: usize) -> Self {
         let (mut low, mut high) = (Table::default(), Table::default());
         for (group, mark) in marks.iter().enumerate() {
@@ -144,14 +144,14 @@ impl Byte {
         Self { low, high }
     }
 
-    /// The buckets with a mark that has each of these bytes.
+    /// Returns, for each of these bytes, the buckets with a mark that has it.
     #[inline(always)]
     fn buckets(&self, bytes: Block) -> Block {
         bytes.low().pick(&self.low).and(bytes.high().pick(&self.high))
     }
 }
 
-/// Sixteen bytes of a window.
+/// Returns sixteen bytes of a window.
 #[inline(always)]
 fn piece<const AT: usize>(window: &[u8; WINDOW]) -> Block {
     let (_, rest) = window.split_at(AT);
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The first line from `at` on that has a literal: what a search asks for.
+    /// Returns the first line from `at` on that has a literal.
     fn line(text: &[u8], at: usize) -> usize {
         text[..at].iter().filter(|byte| **byte == b'\n').count()
     }

@@ -2,22 +2,22 @@
 
 use sha2::{Digest, Sha256};
 
-/// First 16 hexadecimal digits of the SHA-256 of `bytes`.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of `bytes`.
 pub fn etag(bytes: &[u8]) -> String {
     etag_of(&sha256(bytes))
 }
 
-/// The etag of bytes by their SHA-256 in hexadecimal.
+/// Returns the etag for a SHA-256 in hexadecimal.
 pub fn etag_of(sha256: &str) -> String {
     sha256.chars().take(16).collect()
 }
 
-/// SHA-256 of `bytes` in hexadecimal.
+/// Returns the SHA-256 of `bytes` in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// `bytes` in hexadecimal.
+/// Returns `bytes` in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {

@@ -93,7 +93,7 @@ pub struct ErrorText {
 }
 
 impl Error {
-    /// A failure without a path.
+    /// Creates an error without a path.
     pub fn new(code: Code, message: impl Into<Phrase>) -> Self {
         Self::of(code, message.into())
     }
@@ -251,8 +251,7 @@ impl schemars::JsonSchema for Error {
     }
 }
 
-/// `text` with control and bidirectional characters escaped, so that a file name
-/// cannot forge a line of output.
+/// Escapes control and bidirectional characters, so that a file name cannot forge a line of output.
 pub fn printable(text: &str) -> Cow<'_, str> {
     // Nearly all names are of these, and a page may have thousands.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {

@@ -1,7 +1,7 @@
 //! How strictly lines of a patch or an edit are compared with those of a file.
 
-/// How lines are compared. The strict core uses [`Pass::Exact`] only; a dialect
-/// known for looser matching asks for more passes, and says which one matched.
+/// Comparison of lines. The strict core uses [`Pass::Exact`] only; a dialect with looser matching uses more passes, and
+/// reports the one that matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
     /// As they are, line endings aside.

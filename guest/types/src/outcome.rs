@@ -8,7 +8,7 @@ use crate::response::Change;
 /// Result of a call: `outcome` of `wit/tools.wit`.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The result as JSON in the dialect's shape; where there is an error, the error in it.
+    /// Result or error as JSON in the dialect's shape.
     pub result: String,
     /// The result as text for the model.
     pub text: String,

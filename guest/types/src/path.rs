@@ -3,8 +3,8 @@
 /// Returns the part of `path` below the directory `top`, without a leading `/`; an empty string if both are the same,
 /// `None` if the path is elsewhere.
 ///
-/// The comparison is by components: `/ws-evil` is not below `/ws`. An empty `top`, and `/`, hold every path. Neither path
-/// is normalized or folded: callers pass both in the same form.
+/// The comparison is by components: `/ws-evil` is not below `/ws`. Every path is below an empty `top` and below `/`.
+/// Neither path is normalized or folded: callers pass both in the same form.
 pub fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
     let top = top.trim_end_matches('/');
     let rest = path.strip_prefix(top)?;

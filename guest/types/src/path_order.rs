@@ -1,6 +1,6 @@
 //! The order in which a walk returns paths.
 
-/// The order of a walk, for two paths relative to its top.
+/// Compares two paths, relative to the top of a walk, in the order of the walk.
 pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
     a.split('/').cmp(b.split('/'))
 }

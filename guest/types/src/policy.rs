@@ -1,6 +1,5 @@
-//! What the host allows, as `PADDOCK_POLICY` tells it: the policy's own
-//! settings and, beside them, what the host is and has. Rights are the host's
-//! preopens; the policy refuses early and explains, and sets the limits.
+//! The content of `PADDOCK_POLICY`: the settings of the policy, and facts about the host. The host's preopened
+//! directories grant the rights; the policy refuses early with an explanation, and sets the limits.
 
 use std::ops::{Deref, DerefMut};
 
@@ -27,7 +26,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads the policy's JSON, for a call in `dialect`, which may have defaults of its own.
+    /// Parses the policy's JSON for a call in `dialect`, which may have its own defaults.
     pub fn parse(json: &str, dialect: &str) -> Result<Self> {
         Self::read(json, dialect).map_err(|cause| {
             Error::new(Code::InvalidArgument, format!("cannot read PADDOCK_POLICY: {cause}"))
@@ -73,7 +72,7 @@ pub enum Backend {
     Wasi,
     /// A tree in the instance's own memory, kept as long as the instance.
     Memory,
-    /// The host's preopens, unchanged, below what calls changed: that is in a preopen of its own.
+    /// The host's preopened directories, unchanged, with the changes of calls in a further preopened directory.
     Overlay,
 }
 
@@ -104,14 +103,15 @@ pub struct HostPolicy {
     /// At a rename of a temporary file over an existing one, the host gives the
     /// new one the old one's mode bits, owner and extended attributes.
     pub carries_modes: bool,
-    /// The same at a rename that it refuses, since the existing file is in a read-only root: an overlay gives its copy of
-    /// a file the file's mode by that. Must not be said where such a rename would be made.
+    /// Whether the host transfers the mode even at a rename that it refuses because the existing file is in a read-only
+    /// root. An overlay uses this to set the mode of its copy. It must be false if the host would perform such a
+    /// rename.
     pub lends_modes: bool,
-    /// The host tells permission bits, in the last twelve of the upper word of the hash of a file's or directory's metadata,
-    /// and sets them at a rename to the name `.paddock-mode-` and four octal digits, which renames nothing. It makes files
-    /// whose names end in `.private.tmp` for their owner alone.
+    /// Whether the host reports permission bits in the last twelve bits of the upper word of the metadata hash, and
+    /// sets them at a rename to the name `.paddock-mode-` with four octal digits, which renames nothing. Such a host
+    /// creates files whose names end in `.private.tmp` with rights for their owner only.
     pub keeps_modes: bool,
-    /// The host's own files, by absolute path: kept from every tool where a root holds them.
+    /// Absolute paths of the host's own files, which are closed to all tools if a root contains them.
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.
     pub fixed: Vec<String>,

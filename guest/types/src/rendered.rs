@@ -18,7 +18,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// An answer of which nothing is left out.
+    /// Creates a complete result.
     pub fn new(value: &Value, text: impl Into<String>) -> Self {
         Self { json: value.to_string(), text: text.into(), truncated: false, error: None }
     }
@@ -30,7 +30,7 @@ impl Rendered {
         self
     }
 
-    /// Says that the call failed all the same.
+    /// Marks the call as failed.
     #[must_use]
     pub fn failed(mut self, error: Error) -> Self {
         self.error = Some(error);

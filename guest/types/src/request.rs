@@ -1,8 +1,7 @@
-//! What a call asks for, with every default filled in: dialects and the typed
-//! interface make these, operations take them. Fields mean what
-//! `wit/files.wit`, `wit/search.wit` and `wit/commands.wit` say of them.
+//! Requests with all defaults filled in. Dialects and the typed interface create them, operations execute them.
+//! `wit/files.wit`, `wit/search.wit` and `wit/commands.wit` specify the fields.
 //!
-//! Searches are serialized for the fingerprints of cursors, without what may differ from page to page.
+//! Searches are serialized for the fingerprints of cursors, without the fields that may differ from page to page.
 
 #![expect(missing_docs, reason = "each field is documented in wit/")]
 
@@ -16,7 +15,7 @@ pub use crate::request::archive::{Pack, Unpack};
 pub use crate::request::command::{Command, Input, Run, Script, Start};
 pub use crate::request::search::{Changes, Grep, GrepOutput, LetterCase, Replace};
 
-/// One operation with its arguments.
+/// An operation with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Read(Read),
@@ -53,7 +52,8 @@ pub enum Access {
 }
 
 impl Request {
-    /// The permission that the request needs. No wildcard: a new operation has to say.
+    /// Returns the permission that the request needs. The match has no wildcard, so that a new operation must be added
+    /// here.
     pub fn access(&self) -> Access {
         match self {
             Self::Read(_) | Self::ReadMany(_) | Self::View(_) | Self::Stat(_) | Self::History(_) => Access::Read,
@@ -64,12 +64,12 @@ impl Request {
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) => Access::Change,
             Self::Pack(_) | Self::Unpack(_) | Self::Replace(_) => Access::Change,
-            // What a command changes, the host does.
+            // The host makes the changes of commands.
             Self::Command(_) => Access::Read,
         }
     }
 
-    /// Whether it, or the host on its behalf, can change something.
+    /// Returns whether the request, or the host on its behalf, can change files.
     pub fn can_change(&self) -> bool {
         match self {
             Self::Command(command) => command.can_change(),
@@ -92,19 +92,19 @@ pub enum ReadMode {
 pub struct Read {
     pub path: String,
     pub offset: u64,
-    /// The number that the caller gives the first line, so that a failure counts as the caller does.
+    /// Number of the first line in the caller's dialect, for errors.
     pub first_line: u64,
-    /// Characters of one line before it is cut, at most the policy's.
+    /// Maximum number of characters of a line, at most the limit of the policy.
     pub line_chars: Option<usize>,
-    /// Bytes of a file above which it is refused, at most the policy's.
+    /// Maximum size of a file in bytes, at most the limit of the policy.
     pub max_bytes: Option<u64>,
-    /// The SHA-256 of the file too.
+    /// Whether to return the SHA-256 of the file.
     pub checksum: bool,
-    /// Returns every requested line whole, and fails instead of leaving out a line that does not fit.
+    /// Whether to return every requested line completely, and to fail if the lines do not fit.
     pub unlimited: bool,
-    /// Returns each line whole, whatever its length.
+    /// Whether to return each line completely, whatever its length.
     pub whole_lines: bool,
-    /// Returns no lines for an offset past the end, instead of an error.
+    /// Whether an offset past the end returns no lines instead of an error.
     pub empty_past_end: bool,
     pub limit: Option<u64>,
     pub tail: Option<u64>,
@@ -113,14 +113,14 @@ pub struct Read {
     pub max_levels: u32,
     pub include_siblings: bool,
     pub include_header: bool,
-    /// With `indentation`, includes all lines of a signature; Codex includes its last line only.
+    /// With `indentation`, whether to include all lines of a signature; Codex includes only its last line.
     pub whole_signatures: bool,
     pub encoding: Option<String>,
     pub if_none_match: Option<String>,
 }
 
 impl Read {
-    /// A read of `path` from line `offset`, everything else by default.
+    /// Returns a read of `path` from line `offset`, with defaults for all other fields.
     pub fn lines(path: impl Into<String>, offset: u64, limit: Option<u64>) -> Self {
         Self {
             path: path.into(),
@@ -155,9 +155,9 @@ pub struct ReadMany {
 /// A file is read, a directory is listed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// The read, where the path is that of a file.
+    /// Read to execute if the path is a file.
     pub read: Read,
-    /// The listing, where it is that of a directory; of the same path.
+    /// Listing to execute if the path is a directory.
     pub list: List,
 }
 
@@ -178,12 +178,12 @@ pub struct Replacement {
     pub replace_all: bool,
 }
 
-/// Text put in after a line.
+/// Text to insert after a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insertion {
     /// The line, from 1; 0 is the start of the file.
     pub after_line: u64,
-    /// Text to insert, as lines of its own.
+    /// Text to insert as separate lines.
     pub text: String,
 }
 
@@ -191,9 +191,9 @@ pub struct Insertion {
 pub struct Edit {
     pub path: String,
     pub edits: Vec<Replacement>,
-    /// Lines put in, in place of `edits`.
+    /// Lines to insert, instead of `edits`.
     pub insert: Option<Insertion>,
-    /// White space around the lines of an old text may differ, where it is in one place only.
+    /// Whether white space around the lines of an old text may differ, if the place is unique.
     pub is_loose: bool,
     /// Lines of context in the diff.
     pub context: Option<usize>,
@@ -210,7 +210,7 @@ pub struct ApplyPatch {
     pub matching: Matching,
 }
 
-/// How the lines of a patch are found in a file, and what a patch may overwrite.
+/// Rules for finding the lines of a patch in a file, and for overwriting files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Matching {
     /// As they are, in one place only; nothing is overwritten unseen.
@@ -266,12 +266,12 @@ pub struct Stat {
     pub checksum: bool,
     /// Only the fields that need no read of the content.
     pub brief: bool,
-    /// Also the kind of what a link leads to.
+    /// Whether to return the kind of a link's target.
     pub follow: bool,
 }
 
 impl Stat {
-    /// A description of `path`, everything else by default.
+    /// Returns a request to describe `path`, with defaults for all other fields.
     pub fn of(path: String) -> Self {
         Self { path, checksum: false, brief: false, follow: false }
     }
@@ -280,9 +280,9 @@ impl Stat {
 /// Details of listed entries that the directory does not contain. Each costs a `stat` or a read of the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// The files, first ones first, whose etag is told.
+    /// Number of files, from the first on, whose etag is returned.
     pub etags: usize,
-    /// The kind of what links lead to.
+    /// Whether to return the kinds of the targets of links.
     pub link_targets: bool,
     /// The first bytes of each file of a size in this range.
     pub heads: Option<(u64, u64)>,
@@ -315,7 +315,7 @@ pub struct List {
 }
 
 impl List {
-    /// A listing of the directory `path` alone, everything else by default.
+    /// Returns a listing of the directory `path`, not recursive, with defaults for all other fields.
     pub fn of(path: String) -> Self {
         Self {
             path,
@@ -343,7 +343,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree below the directory `path`, everything else by default.
+    /// Returns a request for the tree below the directory `path`, with defaults for all other fields.
     pub fn of(path: String) -> Self {
         Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden: false, include_ignored: false }
     }
@@ -377,7 +377,7 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// A search for paths that match `pattern` in the whole workspace, everything else by default.
+    /// Returns a search for paths that match `pattern` in the whole workspace, with defaults for all other fields.
     pub fn of(pattern: String) -> Self {
         Self {
             pattern,

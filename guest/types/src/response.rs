@@ -1,6 +1,5 @@
-//! What an operation answers. Fields mean what `wit/files.wit`,
-//! `wit/search.wit` and `wit/commands.wit` say of them; the `paddock` dialect
-//! shows these as they are, other dialects make their own shapes of them.
+//! Responses of operations. `wit/files.wit`, `wit/search.wit` and `wit/commands.wit` specify the fields. The `paddock`
+//! dialect returns them unchanged; other dialects render them in their own shapes.
 
 #![expect(missing_docs, reason = "each field is documented in wit/")]
 
@@ -85,7 +84,7 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Adds what was left out elsewhere.
+    /// Adds the counts of another search.
     pub fn add(&mut self, other: &Self) {
         self.ignored += other.ignored;
         self.hidden += other.hidden;
@@ -116,7 +115,7 @@ pub struct Read {
     pub size: u64,
     pub modified: Option<String>,
     pub etag: Option<String>,
-    /// Where the request asked for it.
+    /// SHA-256 of the content, if requested.
     #[serde(skip)]
     pub sha256: Option<String>,
     pub mime: String,
@@ -178,7 +177,7 @@ pub struct Edit {
     pub lines: Vec<LineRange>,
     pub backup: Option<String>,
     pub notes: Vec<String>,
-    /// Where the request asked for it, and lines are left.
+    /// Excerpt of the result, if requested and if the file has lines left.
     #[serde(skip)]
     pub snippet: Option<Snippet>,
     /// Whether nothing was changed because the request was a dry run.
@@ -328,7 +327,7 @@ pub struct Stat {
     pub link_target: Option<String>,
     pub etag: Option<String>,
     pub sha256: Option<String>,
-    /// The kind of what a link leads to in the workspace, where the request asked for it.
+    /// Kind of a link's target in the workspace, if requested.
     #[serde(skip)]
     pub target_kind: Option<Kind>,
 }

@@ -7,7 +7,7 @@ use crate::entry::Time;
 /// The first second that RFC 3339 cannot write: that of the year 10000.
 const END: u64 = 253_402_300_800;
 
-/// RFC 3339 in UTC; none for a time after the year 9999.
+/// Formats a time by RFC 3339 in UTC; `None` for a time after the year 9999.
 pub fn rfc3339(time: Time) -> Option<String> {
     if time.seconds >= END || time.nanoseconds >= 1_000_000_000 {
         return None;
@@ -16,7 +16,7 @@ pub fn rfc3339(time: Time) -> Option<String> {
     Some(humantime::format_rfc3339(time).to_string())
 }
 
-/// The same in whole seconds, for listings.
+/// Formats a time by RFC 3339 in UTC with whole seconds, for listings.
 pub fn rfc3339_seconds(time: Time) -> Option<String> {
     rfc3339(Time { nanoseconds: 0, ..time })
 }

@@ -37,13 +37,13 @@ pub struct Snapshot {
 /// A file or link in a snapshot.
 #[derive(Serialize, Deserialize)]
 pub struct Entry {
-    /// Its path, as results show it.
+    /// Path, in the form of results.
     #[serde(rename = "p")]
     pub path: String,
     /// Whether it is a link.
     #[serde(rename = "l", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_link: bool,
-    /// Its size in bytes.
+    /// Size in bytes.
     #[serde(rename = "s")]
     pub size: u64,
     /// When its content last changed, in seconds and nanoseconds.
@@ -52,13 +52,13 @@ pub struct Entry {
     /// When its status last changed.
     #[serde(rename = "c")]
     pub changed: Option<(u64, u32)>,
-    /// Its etag, of a link that of its target; none where that was too much to look at.
+    /// Etag of the file, or of a link's target; `None` if the file was too large to be read.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
 }
 
 impl Entry {
-    /// Metadata of a file or link.
+    /// Returns the metadata of a file or link.
     pub fn of(path: &str, stat: &Stat) -> Self {
         let time = |time: Time| (time.seconds, time.nanoseconds);
         Self {
@@ -92,7 +92,7 @@ impl Entry {
     }
 }
 
-/// The snapshot of a token, if it was taken by a look with the same arguments.
+/// Returns the snapshot of a token, if it belongs to a call with the same arguments.
 pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result<Snapshot> {
     let anew =
         "call without `since` for a new token; what changed before it is not known then, so read again what matters";
@@ -122,7 +122,7 @@ pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result
     Ok(snapshot)
 }
 
-/// Keeps a snapshot, and lets the oldest ones go that are too many or too large together. Its token.
+/// Stores a snapshot, removes the oldest snapshots beyond the limits, and returns the token.
 pub fn keep(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
     let json = serde_json::to_vec(snapshot).unwrap_or_default();
     if json.len() as u64 > MAX_BYTES {
@@ -148,7 +148,7 @@ fn write(workspace: &Workspace<'_>, token: &str, json: Vec<u8>) -> FsResult<()> 
     prune(workspace, &dir, token)
 }
 
-/// Removes the oldest snapshots, and what crashes left unfinished; the one just taken stays.
+/// Removes the oldest snapshots and the remains of crashes, but not the snapshot `own`.
 fn prune(workspace: &Workspace<'_>, dir: &Dir, own: &str) -> FsResult<()> {
     let fs = workspace.fs;
     let names = fs.list(dir)?.entries.into_iter().map(|entry| entry.name);
@@ -166,7 +166,7 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, own: &str) -> FsResult<()> {
     gone.into_iter().chain(unfinished).try_for_each(|name| OpenLocation { dir: dir.clone(), name }.discard(fs))
 }
 
-/// What the file of that name holds; none where there is none, or it is larger than one can be.
+/// Returns the content of a token's file; `None` if it does not exist or is larger than a snapshot can be.
 fn read(workspace: &Workspace<'_>, token: &str) -> FsResult<Option<Vec<u8>>> {
     let (fs, state) = (workspace.fs, workspace.state.as_ref().ok_or(Fault::NotFound)?);
     let file = match fs.open_dir(state, DIRECTORY).and_then(|dir| fs.open_file(&dir, token, Open::Read)) {
@@ -179,7 +179,7 @@ fn read(workspace: &Workspace<'_>, token: &str) -> FsResult<Option<Vec<u8>>> {
     }
 }
 
-/// When a token was given, in milliseconds, and its digest.
+/// Returns the time of a token in milliseconds, and its digest.
 fn parts(token: &str) -> Option<(u64, &str)> {
     let (ms, digest) = token.split_once('-')?;
     let is_digest =

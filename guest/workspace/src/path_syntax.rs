@@ -6,7 +6,7 @@ use paddock_types::error::{Code, Error, Result};
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;
 
-/// Refuses what cannot be a path on every host: hosts disagree on what a backslash means.
+/// Refuses text that is not a path on every host. Hosts differ in the meaning of a backslash.
 pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {
     let invalid = |cause: &str| Error::at(Code::InvalidPath, operation, path, cause);
     if path.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn check_name(name: &str, path: &str, operation: &str) -> Result<()> 
     Ok(())
 }
 
-/// The components of a path, without empty ones and `.`.
+/// Returns the components of a path, without empty components and `.`.
 pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|component| !component.is_empty() && *component != ".")
 }

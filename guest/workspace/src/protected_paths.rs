@@ -33,7 +33,7 @@ const PROTECTED: &[&str] = &[
     ".zed",
 ];
 
-/// The component of `path` that is protected, under any spelling that some file system folds to it.
+/// Returns the protected component of `path`, in any spelling that a file system treats as equal.
 pub fn protected(path: &str) -> Option<&str> {
     path.split('/').find(|component| {
         let folded = fold(component);
@@ -41,7 +41,7 @@ pub fn protected(path: &str) -> Option<&str> {
     })
 }
 
-/// NTFS gives `.git` the short name `GIT~1`, or `GI` with four digits of a hash.
+/// Returns whether a name is a short name of `.git` on NTFS: `GIT~1`, or `GI` with four digits of a hash.
 fn is_short_git(folded: &str) -> bool {
     folded.strip_prefix("gi").is_some_and(|rest| {
         rest.split_once('~').is_some_and(|(stem, number)| {

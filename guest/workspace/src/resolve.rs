@@ -21,19 +21,19 @@ const MAX_LINKS: usize = 40;
 /// Whether a link that is the last component is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum FollowSymlinks {
-    /// The place is what the link names.
+    /// The result is the target of the link.
     Yes,
     /// The place is the link.
     No,
 }
 
 impl Workspace<'_> {
-    /// The place that `path` leads to, the last link followed.
+    /// Resolves `path` and follows a final link.
     pub fn resolve(&self, path: &str, operation: &str) -> Result<ResolvedPath> {
         self.resolve_with(path, operation, FollowSymlinks::Yes)
     }
 
-    /// The place that `path` leads to.
+    /// Resolves `path`.
     pub fn resolve_with(&self, path: &str, operation: &str, last: FollowSymlinks) -> Result<ResolvedPath> {
         let (root, rest) = self.root_of(path, operation)?;
         let mut walk = Resolution::new(self, path, operation, root)?;
@@ -51,7 +51,7 @@ impl Workspace<'_> {
         })
     }
 
-    /// The directory that `path` leads to.
+    /// Resolves `path` to a directory and opens it.
     pub fn resolve_dir(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
         let resolved = self.resolve(path, operation)?;
         let stat = resolved.existing(self, operation)?;
@@ -62,7 +62,7 @@ impl Workspace<'_> {
         Ok((resolved, dir))
     }
 
-    /// The root of a path, and the path below it.
+    /// Returns the index of the root of a path, and the path below it.
     fn root_of<'p>(&self, path: &'p str, operation: &str) -> Result<(usize, &'p str)> {
         check_path(path, operation)?;
         if !path.starts_with('/') {
@@ -93,7 +93,7 @@ impl Workspace<'_> {
     }
 }
 
-/// One path being resolved.
+/// State of the resolution of a path.
 struct Resolution<'w> {
     workspace: &'w Workspace<'w>,
     requested_path: &'w str,
@@ -101,7 +101,7 @@ struct Resolution<'w> {
     root: usize,
     /// Directories passed below the root, each with its name and handle.
     ancestors: Vec<(String, Dir)>,
-    /// What no tool may touch, from the root down to the last of `trail` and `missing`.
+    /// Rules of `.agentignore` from the root down to the last component of `trail` and `missing`.
     agent_ignore: AgentIgnore,
     /// Names at the end of the path that do not exist.
     missing: Vec<String>,
@@ -109,7 +109,7 @@ struct Resolution<'w> {
     ahead: VecDeque<String>,
     /// Number of components at the end that come from the caller; the others come from links.
     own: usize,
-    /// The path ended in `/`, or went through one: what it names has to be a directory.
+    /// Whether the entry must be a directory, because a `/` follows its name.
     needs_dir: bool,
     links: usize,
 }
@@ -170,7 +170,7 @@ impl<'w> Resolution<'w> {
             self.check_denied(&name, stat.kind)?;
             let is_last = self.ahead.is_empty();
             match stat.kind {
-                // A slash after the name must not turn a call on the link into one on what it names.
+                // A slash after the name must not redirect an operation on a link to its target.
                 Kind::Link if is_last && self.needs_dir && last == FollowSymlinks::No => {
                     return Err(self.slash_after_link());
                 }
@@ -196,7 +196,7 @@ impl<'w> Resolution<'w> {
         Ok(())
     }
 
-    /// The path has been walked to its end without meeting a last file.
+    /// Completes the resolution of a path that ends at a directory or a missing name.
     fn finish(mut self) -> Result<ResolvedPath> {
         self.missing.iter().for_each(|_| self.agent_ignore.leave());
         if let Some(name) = self.missing.pop() {
@@ -250,8 +250,8 @@ impl<'w> Resolution<'w> {
         Ok(())
     }
 
-    /// Goes up from the top of a root to the directory that holds it, where a root has the path `/`: that one is a
-    /// whole tree of which the others are parts, and nothing is above it.
+    /// Goes up from the top of a root to its parent directory, if another root has the path `/` and so contains all
+    /// other roots.
     fn leave_root(&mut self) -> Result<bool> {
         let is_whole = |root: &Root| root.names.first().is_some_and(|name| name == "/");
         let Some(whole) = self.workspace.roots.iter().position(is_whole) else { return Ok(false) };
@@ -270,7 +270,7 @@ impl<'w> Resolution<'w> {
         Ok(())
     }
 
-    /// Puts what the link `name` says in front of what is still to come.
+    /// Adds the target of the link `name` before the remaining components.
     fn follow(&mut self, name: &str) -> Result<()> {
         self.links += 1;
         if self.links > MAX_LINKS {
@@ -314,7 +314,8 @@ impl<'w> Resolution<'w> {
             .hint("leave the `/` out to mean the link itself, or name what it names")
     }
 
-    /// A host does not report the target of an absolute link, which may lie in a root all the same.
+    /// Returns the error for a link that leads outside. Hosts do not report absolute targets, which may still be in a
+    /// root.
     fn leads_out(&self) -> Error {
         let cause = "a symbolic link on it leads outside the workspace or has an absolute target";
         self.workspace.outside(self.requested_path, self.operation, cause)
@@ -341,7 +342,7 @@ impl<'w> Resolution<'w> {
     }
 }
 
-/// The failure of a call on what is kept from every tool.
+/// Returns the error of an operation on a path that is closed to all tools.
 pub fn denied(denial: Denial, path: &str, operation: &str) -> Error {
     Error::at(Code::Denied, operation, path, denial.cause()).hint("do without it, or ask the person who runs this")
 }

@@ -23,7 +23,7 @@ pub struct ResolvedPath {
     pub agent_ignore: AgentIgnore,
     /// Directories between `dir` and `name` that do not exist.
     pub missing: Vec<String>,
-    /// The last name; empty where the place is the root itself, and `dir` is it.
+    /// Last name; empty for the root itself, which `dir` then is.
     pub name: String,
     /// The path as results show it, links resolved.
     pub path: String,
@@ -48,18 +48,19 @@ impl ResolvedPath {
         })
     }
 
-    /// The path in front of those of what is in the directory: with a `/`, unless it is the workspace itself.
+    /// Returns the prefix of the paths in this directory: the path with a `/`, or an empty string for the workspace
+    /// itself.
     pub fn base(&self) -> String {
         if self.path == "." { String::new() } else { format!("{}/", self.path.trim_end_matches('/')) }
     }
 
-    /// The path from the top of its root.
+    /// Returns the path from the top of its root.
     pub fn below_root(&self) -> String {
         let above = self.ancestors.iter().map(|(name, _)| name).chain(&self.missing);
         above.chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether the place is a root itself.
+    /// Returns whether the path is a root.
     pub fn is_root(&self) -> bool {
         self.name.is_empty()
     }
@@ -77,12 +78,12 @@ impl ResolvedPath {
         workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(operation, &self.requested_path))
     }
 
-    /// The entry in its open directory.
+    /// Returns the location of the entry in its open directory.
     pub fn location(&self) -> OpenLocation {
         OpenLocation { dir: self.dir.clone(), name: self.name.clone() }
     }
 
-    /// The content of the regular file that is there.
+    /// Describes the content of the regular file.
     pub fn content(&self, workspace: &Workspace<'_>, operation: &str) -> Result<FileContent> {
         match self.existing(workspace, operation)?.kind {
             Kind::File => FileContent::stored(workspace.fs, self.location(), 0, u64::MAX)
@@ -91,7 +92,7 @@ impl ResolvedPath {
         }
     }
 
-    /// The failure of a call that needs a file, for a place that is something else.
+    /// Returns the error of an operation that needs a file and found an entry of another kind.
     pub fn not_a_file(&self, operation: &str, kind: Kind) -> Error {
         let fail = |cause: &str| Error::at(Code::NotAFile, operation, &self.requested_path, cause);
         match kind {
@@ -104,7 +105,7 @@ impl ResolvedPath {
         }
     }
 
-    /// Up to three names beside the missing one that look like it, as paths in backticks.
+    /// Returns up to three similar names in the directory of the missing entry, as paths in backticks.
     fn near_names(&self, workspace: &Workspace<'_>) -> Vec<String> {
         let wanted = self.missing.first().unwrap_or(&self.name);
         let Ok(listing) = workspace.fs.list(&self.dir) else { return Vec::new() };

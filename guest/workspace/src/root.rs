@@ -1,4 +1,4 @@
-//! One directory of a workspace.
+//! Roots: the directories of a workspace.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use paddock_vfs::Dir;
 use crate::access_rules::AccessRules;
 use crate::ignore_rules::AgentIgnore;
 
-/// One root.
+/// A root.
 pub struct Root {
     /// Prefix of its paths in results: empty for the workspace, else its guest path.
     pub label: String,

@@ -32,7 +32,7 @@ pub struct Survey {
     pub unnamed: u64,
     /// Protected names.
     pub protected: u64,
-    /// Links, among the files, that would lead out of the root from the depth at which the tree is to be.
+    /// Number of links that would lead out of the root at the depth of the tree's destination.
     pub escaping_links: u64,
 }
 

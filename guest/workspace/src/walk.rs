@@ -1,9 +1,8 @@
-//! A walk over everything below a directory, in a fixed order.
+//! A walk over all entries below a directory, in a fixed order.
 //!
-//! The order is depth first: a directory, then what is in it, then its next
-//! sibling; siblings in the byte order of their names. So two paths compare
-//! name by name: `a`, `a/z`, `a.txt`. No link is followed, and what is held in
-//! memory is the listings from the top down to where the walk is.
+//! The order is depth first: a directory, then its entries, then its next sibling; siblings in the byte order of their
+//! names. Two paths therefore compare name by name: `a`, `a/z`, `a.txt`. No link is followed. The memory holds the
+//! listings from the top down to the current entry.
 
 use std::rc::Rc;
 
@@ -25,28 +24,28 @@ mod seek;
 
 /// Directory of the workspace's state if the host has no state directory. Walks never return it.
 const STATE_NAME: &str = ".paddock";
-/// Shown with ignored entries only, hidden or not: it is what git has, not what the workspace has.
+/// Name of git's directory, which is shown only together with ignored entries, whether hidden entries are shown or not.
 const GIT_NAME: &str = ".git";
 /// Entries between two looks at the clock.
 const ENTRIES_PER_CLOCK: u64 = 256;
 
-/// One entry, as long as the walk stands at it.
+/// The current entry of a walk.
 pub struct Entry<'a> {
     /// The directory that holds it.
     pub dir: &'a Dir,
-    /// Its name there.
+    /// Name in that directory.
     pub name: &'a str,
     /// Type of the entry.
     pub kind: Kind,
-    /// Its path as results show it.
+    /// Path in the form of results.
     pub path: &'a str,
-    /// Its path relative to the top of the walk.
+    /// Path relative to the top of the walk.
     pub below: &'a str,
     /// Levels below the top of the walk: 1 for an entry of the top itself.
     pub depth: u32,
 }
 
-/// A walk under way. A clone goes on from the same place, and costs little.
+/// A walk in progress. A clone continues from the same entry and is cheap.
 #[derive(Clone)]
 pub struct Walk<'w> {
     /// Numbers of entries left out so far.
@@ -62,7 +61,8 @@ pub struct Walk<'w> {
     rules: Option<Rules>,
     agent_ignore: AgentIgnore,
     frames: Vec<Frame>,
-    /// Path of the entry where the walk stands, as results show it; of the top, with a `/` unless empty, before the first.
+    /// Path of the current entry in the form of results; before the first entry, the path of the top with a `/`, unless
+    /// empty.
     path: String,
     /// How much of it is that of the top.
     base: usize,
@@ -86,7 +86,7 @@ struct Frame {
     start: Option<usize>,
 }
 
-/// What is below a directory: the component of the start, if it is in there.
+/// Components of the start and end of the walk that are below a directory.
 #[derive(Clone, Copy)]
 struct Below {
     start: Option<usize>,
@@ -102,7 +102,7 @@ enum Reason {
 }
 
 impl<'w> Walk<'w> {
-    /// A walk over everything below `dir`, which `place` is.
+    /// Starts a walk over all entries below `dir`, the directory of the resolved path.
     pub fn new(
         workspace: &'w Workspace<'w>,
         resolved: &ResolvedPath,
@@ -140,17 +140,17 @@ impl<'w> Walk<'w> {
         Ok(walk)
     }
 
-    /// Number of entries that were visited.
+    /// Returns the number of visited entries.
     pub fn looked_at(&self) -> u64 {
         self.looked_at
     }
 
-    /// Counts entries that another walk looked at against the limit of this one.
+    /// Adds entries that another walk visited to the count of this walk.
     pub fn add_looked_at(&mut self, entries: u64) {
         self.looked_at += entries;
     }
 
-    /// Where the walk is: everything up to this path, relative to its top, has been looked at.
+    /// Returns the path, relative to the top, up to which all entries have been visited.
     pub fn reached(&self) -> &str {
         match &self.options.start {
             Some(start) if !self.has_begun => &start.path,
@@ -158,7 +158,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Whether anything was looked at that was not passed on the way to the start.
+    /// Returns whether an entry at or after the start was visited.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
@@ -168,7 +168,7 @@ impl<'w> Walk<'w> {
         if self.advance() { self.entry() } else { None }
     }
 
-    /// The entry where the walk stands.
+    /// Returns the current entry.
     pub fn entry(&self) -> Option<Entry<'_>> {
         let frame = self.frames.last()?;
         let DirEntry { name, kind } = frame.entry()?;
@@ -176,7 +176,7 @@ impl<'w> Walk<'w> {
         Some(Entry { dir: &frame.dir, name, kind: *kind, path: &self.path, below, depth: self.depth() })
     }
 
-    /// Goes on to the next entry; false where there is none.
+    /// Advances to the next entry. Returns false at the end.
     pub fn advance(&mut self) -> bool {
         loop {
             if let Some(below) = self.pending.take() {
@@ -193,7 +193,7 @@ impl<'w> Walk<'w> {
                 return false;
             }
             let (passed, start) = self.passed();
-            // What leads to the start is no progress: to go on from there would be to go back.
+            // Entries before the start are no progress: continuing from them would repeat entries.
             if !passed {
                 if self.is_over() {
                     self.stopped = true;
@@ -229,7 +229,7 @@ impl<'w> Walk<'w> {
         above.map(|(name, dir)| rules.enter(name, dir, self.workspace.fs, None)).sum()
     }
 
-    /// Number of rule files of the directory that are unusable.
+    /// Reads the rule files of a directory, and returns the number of unusable ones.
     fn enter_rules(&mut self, name: &str, dir: &Dir, entries: &[DirEntry]) -> u64 {
         self.rules.as_mut().map_or(0, |rules| rules.enter(name, dir, self.workspace.fs, Some(entries)))
     }
@@ -242,7 +242,7 @@ impl<'w> Walk<'w> {
         if let Some(first) = self.start_name(start) {
             entries.retain(|entry| entry.name.as_str() >= first);
         } else {
-            // A walk that goes on in the middle of a directory has counted these before.
+            // A walk that continues in the middle of a directory has counted these before.
             self.skipped.unnamed += listing.unnamed;
             self.skipped.unreadable += listing.unreadable;
         }
@@ -254,7 +254,7 @@ impl<'w> Walk<'w> {
         self.options.start.as_ref()?.path.split('/').nth(component?)
     }
 
-    /// Lists the directory where the walk stands.
+    /// Lists the current directory.
     fn descend(&mut self, below: Below) {
         let Some((name, above)) = self.frames.last().and_then(|frame| Some((frame.entry()?.name.clone(), &frame.dir)))
         else {
@@ -263,7 +263,7 @@ impl<'w> Walk<'w> {
         let fs = self.workspace.fs;
         self.has_descended = true;
         let opened = fs.open_dir(above, &name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
-        // A walk that goes on below it has counted it before.
+        // A walk that continues below the directory has counted it before.
         let is_new = u64::from(below.start.is_none());
         let Ok((listing, dir)) = opened else {
             self.skipped.unreadable += is_new;
@@ -289,7 +289,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Makes the path that of the entry where the walk stands now, and says what that is.
+    /// Sets the path to that of the current entry, and returns its kind.
     fn stand(&mut self) -> Option<Kind> {
         let frame = self.frames.last()?;
         let entry = frame.entry()?;
@@ -305,7 +305,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Whether the entry to stand at next is the end, or comes after it. The walk that begins there looks at it.
+    /// Returns whether the next entry is at or after the end of the walk. Another walk begins there.
     fn is_past_end(&self) -> bool {
         let (Some(until), Some(frame)) = (&self.options.until, self.frames.last()) else { return false };
         // Below the last directory on the way to the end everything comes before it.
@@ -326,13 +326,14 @@ impl<'w> Walk<'w> {
             || (self.is_clock_due() && !self.ignores_deadline && self.workspace.out_of_time())
     }
 
-    /// Also at the first entry of each directory, since its rules may have taken long.
+    /// Returns whether the time must be checked: periodically, and at the first entry of each directory, because
+    /// reading its rules may take long.
     fn is_clock_due(&mut self) -> bool {
         let has_descended = std::mem::take(&mut self.has_descended);
         (has_descended && self.looked_at > 1) || self.looked_at.is_multiple_of(ENTRIES_PER_CLOCK)
     }
 
-    /// How the entry stands to the start: whether it was shown before, and the component of the start below it.
+    /// Returns whether the entry is before the start, and the component of the start below it.
     fn passed(&mut self) -> (bool, Option<usize>) {
         let Some(frame) = self.frames.last_mut() else { return (false, None) };
         let (Some(component), Some(start)) = (frame.start.take(), &self.options.start) else { return (false, None) };
@@ -346,7 +347,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Why the entry where the walk stands is not shown.
+    /// Returns the reason why the current entry is not shown, if there is one.
     fn left_out(&self, kind: Kind) -> Option<Reason> {
         let name = self.frames.last()?.entry()?.name.as_str();
         let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;
@@ -377,7 +378,8 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Whether the directory just looked at is to be listed; one that is too deep is counted, unless it was before.
+    /// Returns whether the current directory must be listed. A directory that is too deep is counted, unless an earlier
+    /// walk counted it.
     fn goes_deeper(&mut self, passed: bool) -> bool {
         let depth = self.depth();
         let allowed = depth < self.workspace.policy.limits.max_depth;
@@ -389,7 +391,7 @@ impl<'w> Walk<'w> {
 }
 
 impl Frame {
-    /// The entry that was gone to last.
+    /// Returns the last visited entry of the frame.
     fn entry(&self) -> Option<&DirEntry> {
         self.entries.get(self.next.checked_sub(1)?)
     }

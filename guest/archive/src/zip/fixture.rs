@@ -1,4 +1,4 @@
-//! Archives made by hand, whose headers say whatever a test wants.
+//! Archives with forged headers, for tests.
 
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -7,7 +7,7 @@ use miniz_oxide::deflate::compress_to_vec;
 pub struct Forged {
     /// The name in the directory.
     pub name: Vec<u8>,
-    /// The name in front of the data, where it is another one.
+    /// Name in the local header, if it differs.
     pub local_name: Option<Vec<u8>>,
     /// The stored bytes.
     pub data: Vec<u8>,
@@ -21,19 +21,19 @@ pub struct Forged {
     pub size: u32,
     /// Unix mode, with the file type.
     pub mode: u32,
-    /// Bytes of the data, as the directory says.
+    /// Size of the data according to the directory, in bytes.
     pub packed: u32,
     /// Offset of the header in the directory, if it differs from the real one.
     pub offset: Option<u32>,
 }
 
-/// A file, deflated.
+/// Returns a compressed file.
 pub fn file(name: &str, content: &[u8]) -> Forged {
     let data = compress_to_vec(content, 6);
     Forged { method: 8, packed: data.len() as u32, data, ..stored(name, content) }
 }
 
-/// A file, stored as it is.
+/// Returns an uncompressed file.
 pub fn stored(name: &str, content: &[u8]) -> Forged {
     Forged {
         name: name.as_bytes().to_vec(),
@@ -49,7 +49,7 @@ pub fn stored(name: &str, content: &[u8]) -> Forged {
     }
 }
 
-/// An archive of these entries.
+/// Returns an archive with these entries.
 pub fn archive(entries: &[Forged]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();
@@ -81,7 +81,7 @@ pub fn archive(entries: &[Forged]) -> Vec<u8> {
     bytes
 }
 
-/// The fields that both headers have in the same form.
+/// Returns the fields that are the same in both headers.
 fn common(entry: &Forged) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(entry.flags.to_le_bytes());

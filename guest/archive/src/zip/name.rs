@@ -1,4 +1,4 @@
-//! Names of entries: which of them are paths that mean the same everywhere, and stay inside.
+//! Names of entries: checks that they are paths with the same meaning on every system, inside the destination.
 
 use paddock_text::name_folding::visible;
 use paddock_types::error::Code;
@@ -7,7 +7,7 @@ use paddock_types::error::Code;
 const MAX_NAME_BYTES: usize = 4_096;
 const MAX_COMPONENT_BYTES: usize = 255;
 
-/// Why a name cannot be used, as what is said of an entry.
+/// Reason why a name is refused, as the end of a sentence about the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Which class of failure it is.
@@ -16,8 +16,8 @@ pub struct Refused {
     pub cause: &'static str,
 }
 
-/// The path that a name is: without `.` components and without the `/` at the
-/// end that a directory's has; empty where it is the top itself.
+/// Returns the path of a name: without `.` components and without the final `/` of a directory; empty for the top
+/// itself.
 pub fn path(name: &str) -> Result<String, Refused> {
     let invalid = |cause| Err(Refused { code: Code::InvalidPath, cause });
     let outside = |cause| Err(Refused { code: Code::OutsideWorkspace, cause });
@@ -51,7 +51,8 @@ pub fn path(name: &str) -> Result<String, Refused> {
     Ok(path)
 }
 
-/// What two spellings of one component have in common where a file system folds case, or cuts dots and spaces at the end.
+/// Returns a key that is equal for all spellings of a component that a file system may treat as equal: it may ignore
+/// case, and dots and spaces at the end.
 pub fn key(component: &str) -> String {
     // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
     let folded: String = component.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();

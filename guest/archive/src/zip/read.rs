@@ -1,6 +1,5 @@
-//! What is in an archive that anyone may have made. All that its headers say is
-//! checked before a byte is inflated, and what comes out is checked against it:
-//! an archive holds up, or nothing of it is used.
+//! Reading of untrusted archives. All headers are checked before any byte is decompressed, and the content is checked
+//! against the headers: an archive is used completely or not at all.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -20,17 +19,17 @@ const MAX_SHOWN: usize = 200;
 /// Compressed data that is patched into another archive's: bit 5 of an entry's flags.
 const PATCHED: u16 = 1 << 5;
 
-/// Where a mode says what an entry is, and what it says.
+/// Mask and values of the file type in a mode.
 const TYPE: u32 = 0o170_000;
 const FILE: u32 = 0o100_000;
 const DIRECTORY: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 const EXECUTABLE: u32 = 0o111;
 
-/// One entry whose headers hold up.
+/// An entry with valid headers.
 #[derive(Debug)]
 pub struct Member<'a> {
-    /// Its path below where it is unpacked, without a `/` at the end; empty for the top itself.
+    /// Path below the destination, without a `/` at the end; empty for the top itself.
     pub path: String,
     /// Whether it is a directory; else it is a file.
     pub is_dir: bool,
@@ -44,7 +43,8 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Its content. Fails where that is not what the header said: never more than that is held.
+    /// Returns the content. Fails if its size or checksum differs from the header; never holds more bytes than the
+    /// header states.
     pub fn content(&self, archive: &str) -> Result<Vec<u8>> {
         let refuse = |cause| Err(refused(archive, &self.path, Code::InvalidArgument, cause));
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
@@ -71,7 +71,7 @@ impl Member<'_> {
     }
 }
 
-/// All entries of an archive. Fails where one of them cannot be unpacked safely, or they could not all be.
+/// Returns all entries of an archive. Fails if one of them cannot be unpacked safely, or if they conflict.
 pub fn members<'a>(bytes: &'a [u8], limits: &Limits, archive: &str) -> Result<Vec<Member<'a>>> {
     let zip = ZipArchive::from_slice(bytes).map_err(|cause| damaged(archive, &cause))?;
     let (mut members, mut taken) = (Vec::new(), Taken::default());
@@ -109,7 +109,7 @@ struct Reader<'r, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// The entry of a record of the archive's directory, and which bytes of the archive are its own.
+    /// Returns the entry of a record of the archive's directory, and the range of its bytes in the archive.
     fn member(&self, record: &ZipFileHeaderRecord<'_>) -> Result<(Member<'a>, Range<u64>)> {
         let raw = record.file_path();
         let shown = String::from_utf8_lossy(raw.as_bytes());
@@ -158,7 +158,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Refuses what is neither a file nor a directory, and what is one by its mode and the other by its name.
+/// Refuses an entry that is neither a file nor a directory, or whose mode and name contradict each other.
 fn check_kind(mode: u32, is_dir: bool, path: &str) -> std::result::Result<(), &'static str> {
     match (mode & TYPE, is_dir) {
         (LINK, _) => Err("is a symbolic link"),
@@ -206,16 +206,16 @@ impl Taken {
 enum Node {
     /// A file.
     File,
-    /// A directory that is an entry of its own.
+    /// A directory with an entry.
     Directory,
-    /// A directory, because something is in it.
+    /// A directory without an entry, above another entry.
     Implied,
 }
 
 /// Refuses paths that are there twice, under one spelling or under two that some
 /// file systems take for one; and more files and directories than a call makes.
 fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<()> {
-    // What is in a directory, by the directory's number and the name's key.
+    // Nodes by the number of their directory and the key of their name.
     let mut known: HashMap<(usize, String), (usize, &str, Node)> = HashMap::new();
     for member in members.iter().filter(|member| !member.path.is_empty()) {
         let refuse = |cause: &str| Err(refused(archive, &member.path, Code::InvalidArgument, cause));
@@ -268,7 +268,7 @@ mod tests {
     use crate::zip::fixture::{Forged, file, stored};
     use proptest::prelude::*;
 
-    /// Everything in it, or why not.
+    /// Returns all entries with their contents, or the error.
     fn read(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>> {
         let members = members(bytes, limits, "a.zip")?;
         members.into_iter().map(|member| Ok((member.path.clone(), member.content("a.zip")?))).collect()
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// One core that many entries share, and entries whose data holds the next ones with their headers.
+    /// Many entries share one block of data, and entries contain the following entries in their data.
     #[test]
     fn entries_that_share_bytes() {
         let kernel = file("a", &vec![0; 100_000]);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to an archive, reading it ends in a value, and never in more than the limits.
+        /// Reading a damaged archive returns a value or an error within the limits.
         #[test]
         fn damage_anywhere_is_a_value(changes in prop::collection::vec((0usize..400, any::<u8>()), 1..6), cut in 0usize..500) {
             let entries = [directory("d/"), file("d/a", b"some text, some text"), stored("b", b"stored"), file("c", b"")];

@@ -1,4 +1,4 @@
-//! Writing an archive: the same bytes for the same names, times and contents.
+//! Writing of archives: equal names, times and contents produce equal bytes.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ const DIRECTORY_MODE: u32 = 0o040_755;
 pub struct Writer(ZipArchiveWriter<Vec<u8>>);
 
 impl Writer {
-    /// An archive without entries.
+    /// Creates an archive without entries.
     pub fn new() -> Self {
         Self(ZipArchiveWriter::new(Vec::new()))
     }
@@ -35,7 +35,7 @@ impl Writer {
 
     /// Adds a file.
     pub fn file(&mut self, name: &str, modified: Option<Time>, content: &[u8]) -> Result<(), Error> {
-        // Compressed, even where that makes it longer: readers of streams need to know where it ends.
+        // Every file is compressed, even if that makes it longer, because readers of streams need the end of the data.
         let entry = self.0.new_file(entry_path(name)).compression_method(CompressionMethod::DEFLATE);
         let (mut entry, _) = entry.last_modified(time(modified)).unix_permissions(FILE_MODE).start()?;
         entry.write_all(&compress_to_vec(content, LEVEL))?;
@@ -47,7 +47,7 @@ impl Writer {
         self.0.stream_offset()
     }
 
-    /// The whole archive.
+    /// Returns the complete archive.
     pub fn finish(self) -> Result<Vec<u8>, Error> {
         self.0.finish()
     }
@@ -59,13 +59,13 @@ impl Default for Writer {
     }
 }
 
-/// Whether an archive can hold that name so that every tool reads the same.
+/// Returns whether every tool would read the name in the same way.
 pub fn can_hold(name: &str) -> bool {
-    // The library marks a name as UTF-8 only where it holds no colon.
+    // The library marks a name as UTF-8 only if it contains no colon.
     name::path(name).is_ok() && (name.is_ascii() || !name.contains(':'))
 }
 
-/// The name as it is: the library's own reading of it cuts what is in front of a colon.
+/// Returns the unchanged name: the library would remove the part before a colon.
 fn entry_path(name: &str) -> EntryPath<'_> {
     if name.is_ascii() { EntryPath::verbatim(name.as_bytes()) } else { EntryPath::conformant(name) }
 }

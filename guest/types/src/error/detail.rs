@@ -7,14 +7,14 @@ use crate::error::Term;
 pub enum Detail {
     /// A line was asked for that is past the end.
     PastEnd {
-        /// The argument that asks for it.
+        /// Argument that requires it.
         argument: Term,
         /// Lines of the file.
         total: u64,
     },
     /// A text is in several places of a file: the lines at which they start, as many as are listed.
     Occurrences(String),
-    /// There is a directory where a file is needed.
+    /// The entry is a directory, and a file is required.
     IsDirectory,
     /// A patch changes a file that is not there.
     NoFileToPatch,
@@ -34,9 +34,9 @@ pub enum Detail {
 /// A mistake in the envelope of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvelopeFault {
-    /// Its last line is missing.
+    /// The last line of the patch is missing.
     NoEnd,
-    /// It changes nothing.
+    /// The patch changes nothing.
     NoSection,
     /// This is no header of a section.
     Header(String),

@@ -1,4 +1,4 @@
-//! Texts that speak of a caller's arguments and tools, which every dialect calls something else.
+//! Texts that name arguments and tools by role. Each dialect renders them with its own names.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ macro_rules! phrase {
 /// Lists the terms, each with its name in the typed interface, which the `paddock` dialect has too.
 macro_rules! terms {
     ($($term:ident = $name:literal),+ $(,)?) => {
-        /// An argument or a tool, by what it is for.
+        /// Role of an argument or a tool.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each says what it is the name of")]
         pub enum Term { $($term),+ }
@@ -20,7 +20,7 @@ macro_rules! terms {
             /// Every term.
             pub const ALL: &[Self] = &[$(Self::$term),+];
 
-            /// The name where no dialect has another one.
+            /// Returns the name in the typed interface.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$term => $name),+ }
             }
@@ -43,7 +43,7 @@ terms! {
 }
 
 impl Term {
-    /// Whether it is a tool.
+    /// Returns whether the term is a tool.
     pub fn is_tool(self) -> bool {
         matches!(
             self,
@@ -67,7 +67,7 @@ impl Term {
 
 /// The names that one caller has for terms.
 pub trait Vocabulary {
-    /// The name of a term; none where this caller has no such argument or tool.
+    /// Returns the name of a term; `None` if this caller has no such argument or tool.
     fn name(&self, term: Term) -> Option<&str>;
 }
 
@@ -102,12 +102,12 @@ impl Phrase {
         Self(phrases.iter_mut().flat_map(|phrase| std::mem::take(&mut phrase.0)).collect())
     }
 
-    /// The text in the names of a caller; none where the caller lacks one of them.
+    /// Renders the text in the names of a caller; `None` if the caller lacks one of the terms.
     pub fn text(&self, names: &dyn Vocabulary) -> Option<String> {
         self.render(names, |_| None)
     }
 
-    /// The text in the names of a caller, or of the typed interface for what the caller has no name for.
+    /// Renders the text in the names of a caller, with names of the typed interface for terms that the caller lacks.
     pub fn full_text(&self, names: &dyn Vocabulary) -> String {
         self.render(names, |term| Some(term.name())).unwrap_or_default()
     }
@@ -174,7 +174,7 @@ impl From<usize> for Phrase {
 pub struct Hint(Vec<Vec<Phrase>>);
 
 impl Hint {
-    /// Whether nothing is said.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -201,7 +201,7 @@ impl Hint {
         }
     }
 
-    /// The remarks that can be made in the names of a caller; none where there is none.
+    /// Renders the remarks whose terms the caller has; `None` if there are none.
     pub fn text(&self, names: &dyn Vocabulary) -> Option<String> {
         let say = |wordings: &Vec<Phrase>| wordings.iter().find_map(|wording| wording.text(names));
         let remarks: Vec<_> = self.0.iter().filter_map(say).collect();

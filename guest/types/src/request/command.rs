@@ -9,7 +9,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it can change something: whatever runs can, and what runs already by what it is told.
+    /// Returns whether the request can change files: by running a command, or by input for a running one.
     pub fn can_change(&self) -> bool {
         match self {
             Self::Run(_) | Self::Start(_) => true,
@@ -18,7 +18,7 @@ impl Command {
         }
     }
 
-    /// The directory that it runs in, as the caller names it.
+    /// Returns the working directory as the caller names it.
     pub fn workdir(&self) -> Option<&String> {
         match self {
             Self::Run(run) => Some(&run.workdir),

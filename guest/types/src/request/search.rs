@@ -1,4 +1,4 @@
-//! Requests about what is in many files.
+//! Requests about the content of many files.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct Grep {
 }
 
 impl Grep {
-    /// A search for `pattern` in the whole workspace, everything else by default.
+    /// Returns a search for `pattern` in the whole workspace, with defaults for all other fields.
     pub fn of(pattern: String) -> Self {
         Self {
             pattern,
@@ -81,7 +81,7 @@ pub struct Replace {
 }
 
 impl Replace {
-    /// A plan for `pattern` in the whole workspace, everything else by default.
+    /// Returns a replacement of `pattern` in the whole workspace, with defaults for all other fields.
     pub fn of(pattern: String, replacement: String) -> Self {
         Self {
             pattern,
@@ -97,7 +97,7 @@ impl Replace {
         }
     }
 
-    /// The search for what is to be replaced.
+    /// Returns the search for the text to replace.
     pub fn search(&self) -> Grep {
         Grep {
             path: self.path.clone(),
@@ -124,7 +124,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// A token for the whole workspace, everything else by default.
+    /// Returns a request for the whole workspace, with defaults for all other fields.
     pub fn of(since: Option<String>) -> Self {
         Self { since, path: ".".to_owned(), include_hidden: false, include_ignored: false, limit: 200 }
     }

@@ -55,7 +55,7 @@ pub struct Session {
 }
 
 impl Ran {
-    /// Whether output was cut.
+    /// Returns whether output was cut.
     pub fn is_cut(&self) -> bool {
         self.stdout.truncated || self.stderr.truncated
     }

@@ -71,7 +71,7 @@ pub struct Glob {
     pub next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The paths with what is known of them, where the request asked for it.
+    /// Paths with their details, if requested.
     #[serde(skip)]
     pub entries: Vec<Entry>,
 }

@@ -1,4 +1,4 @@
-//! Answers about what is in many files.
+//! Responses about the content of many files.
 
 use serde::Serialize;
 

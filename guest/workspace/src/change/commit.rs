@@ -284,7 +284,7 @@ fn check(workspace: &Workspace<'_>, operation: &str, change: &FileChange) -> Res
     }
 }
 
-/// Takes what the file holds into memory: rewritten in place, nothing else could bring it back.
+/// Reads the present content into memory, because a file that is rewritten in place can be restored only from there.
 fn hold(workspace: &Workspace<'_>, operation: &str, change: &mut FileChange) -> Result<()> {
     let Some(old) = &change.old else { return Ok(()) };
     if old.size() > workspace.policy.limits.max_file_bytes {

@@ -1,10 +1,10 @@
-//! One file's change, as callers plan it and a step makes it.
+//! The change of a file, which callers plan and a step applies.
 
 use paddock_vfs::content::FileContent;
 
 use crate::resolved_path::ResolvedPath;
 
-/// One file's change, planned whole in memory.
+/// The change of a file, planned completely in memory.
 pub struct FileChange {
     /// Path of the file. Missing parent directories are created.
     pub resolved: ResolvedPath,

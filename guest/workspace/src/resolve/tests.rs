@@ -5,7 +5,7 @@ use paddock_vfs::{Filesystem, Open};
 
 use crate::resolve::*;
 
-/// Runs `test` on roots, each a guest path with what is in it: `a/b` is a file, `a/` a directory, `a -> b` a link.
+/// Runs `test` on roots, each a guest path with its entries: `a/b` is a file, `a/` a directory, `a -> b` a link.
 fn with(policy: &str, roots: &[(&str, &[&str])], test: impl FnOnce(&Workspace<'_>)) {
     let paths: Vec<_> = roots.iter().map(|(path, _)| *path).collect();
     let fs = MemoryFs::new(&paths, || Time { seconds: 7, nanoseconds: 0 }, 1);
@@ -32,12 +32,12 @@ fn put(fs: &MemoryFs, top: &Dir, entry: &str) {
     }
 }
 
-/// One root with these entries.
+/// Runs `test` on one root with these entries.
 fn with_one(entries: &[&str], test: impl FnOnce(&Workspace<'_>)) {
     with("{}", &[("/workspace", entries)], test);
 }
 
-/// Where a path leads, as results show it, and what is there.
+/// Returns the resolved path in the form of results, and the kind of the entry.
 fn led(workspace: &Workspace<'_>, path: &str) -> Result<(String, Option<Kind>)> {
     workspace.resolve(path, "read").map(|resolved| (resolved.path, resolved.stat.map(|stat| stat.kind)))
 }
@@ -66,7 +66,7 @@ fn every_spelling_of_a_path_leads_to_the_same_place() {
         for path in [".", "/workspace", "/workspace/", "a/..", "a/b/../.."] {
             leads(workspace, path, ".", Kind::Directory);
         }
-        // As a kernel has it: what is above a name that is not there is not known.
+        // As in a kernel, `..` after a missing name cannot be resolved.
         for path in ["a/x/..", "a/x/../..", "a/x/../b"] {
             fails(workspace, path, Code::NotFound);
         }
@@ -276,7 +276,7 @@ fn a_name_that_is_not_there_can_become_a_file_or_a_directory() {
 #[test]
 fn a_place_has_the_rules_of_the_directory_that_it_is_in() {
     with_one(&[".agentignore: /a/b/key", "a/in/x"], |workspace| {
-        // What is made or found below a place is checked from there on.
+        // Rules below a directory apply to entries that are found or created there.
         for (path, below) in [
             ("a/b/c/d", &["b"][..]),
             ("a/b", &["b"]),

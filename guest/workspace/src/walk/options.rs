@@ -23,11 +23,11 @@ pub struct Options {
     pub until: Option<String>,
 }
 
-/// A place in the order of a walk. Nothing has to exist there.
+/// A position in the order of a walk. An entry need not exist there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start {
     /// A path relative to the top of the walk.
     pub path: String,
-    /// Whether what is there comes first; else only what follows it.
+    /// Whether the walk includes the entry at the position itself.
     pub inclusive: bool,
 }

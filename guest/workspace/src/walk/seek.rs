@@ -1,12 +1,12 @@
-//! A walk that goes to a later place without listing again what leads there.
+//! Moves a walk to a later position without listing the directories above it again.
 
 use paddock_types::response::Skipped;
 
 use crate::walk::{Options, Start, Walk};
 
 impl Walk<'_> {
-    /// Makes the walk one from `start`, which does not come before where it ended, to `until`; as if it were a new one,
-    /// but for directories that it has listed already.
+    /// Restarts the walk from `start`, which must not be before its last position, to `until`. Directories that were
+    /// listed already are not listed again.
     pub fn seek(&mut self, start: Start, until: Option<String>) {
         self.skipped = Skipped::default();
         (self.looked_at, self.has_begun, self.pending) = (0, false, None);
@@ -21,7 +21,7 @@ impl Walk<'_> {
         self.options = Options { start: Some(start), until, ..Options::clone(&self.options) }.into();
     }
 
-    /// Whether the directory of the last frame is on the way to `start`.
+    /// Returns whether the directory of the last frame contains `start`.
     fn leads_to(&self, start: &Start) -> bool {
         let above = self.frames.last().map_or(0, |frame| frame.above);
         let directory = self.path.get(self.base..above).unwrap_or_default();

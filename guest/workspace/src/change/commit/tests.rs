@@ -16,7 +16,7 @@ fn with(policy: &str, files: &[(&str, &str)], test: impl FnOnce(&Workspace<'_>))
     test(&Workspace::open(&fs, &policy).unwrap());
 }
 
-/// Somebody else's change.
+/// Writes a file as another process would.
 fn put(fs: &dyn Filesystem, name: &str, text: &str) {
     let dir = fs.preopens().remove(0).dir;
     let _ = fs.unlink(&dir, name);
@@ -27,7 +27,7 @@ fn resolved(workspace: &Workspace<'_>, path: &str) -> ResolvedPath {
     workspace.resolve(path, "change").unwrap()
 }
 
-/// Of a file, from what is there.
+/// Returns the change of a file from its present content.
 fn change(workspace: &Workspace<'_>, path: &str, new: Option<&str>) -> FileChange {
     let resolved = resolved(workspace, path);
     let old = resolved.stat.map(|_| workspace.read_whole(&resolved, "change").unwrap().0.into());
@@ -59,7 +59,7 @@ fn text(workspace: &Workspace<'_>, path: &str) -> Option<String> {
     resolved.stat.map(|_| String::from_utf8(workspace.read_whole(&resolved, "read").unwrap().0).unwrap())
 }
 
-/// Every name in the workspace's top directory.
+/// Returns all names in the workspace's top directory.
 fn names(workspace: &Workspace<'_>) -> Vec<String> {
     let entries = workspace.fs.list(&workspace.roots[0].dir).unwrap().entries;
     entries.into_iter().map(|entry| entry.name).collect()
@@ -126,7 +126,7 @@ fn a_change_that_failed_takes_no_other_change_s_backup_along() {
         made(workspace, vec![write(workspace, "a", "A\n")]).unwrap();
         let first = workspace.backup();
         assert!(first.is_some());
-        // Of what is too large there is no record, so the last one is the first change's.
+        // A file that is too large has no record, so the last record is that of the first change.
         let stored = resolved(workspace, "large").content(workspace, "change").unwrap();
         let planned = FileChange { old: Some(stored), ..write(workspace, "large", "small\n") };
         put(workspace.fs, "large", "theirs\n");
@@ -213,7 +213,7 @@ fn hard_links_are_broken_kept_or_refused() {
                     assert_eq!(text(workspace, "a").unwrap(), "old\n");
                 }
             }
-            // What leaves the content as it is breaks nothing: the same again, a move, a deletion; nor does one name alone.
+            // An unchanged content, a move, a deletion, and a file with a single name break no hard link.
             let same = text(workspace, "b").unwrap();
             assert!(made(workspace, vec![write(workspace, "b", &same)]).unwrap().is_empty());
             assert!(made(workspace, vec![move_to(workspace, "b", "d")]).unwrap().is_empty());
@@ -293,7 +293,7 @@ fn what_the_caller_does_right_after_is_recorded_and_needs_no_journal() {
         let record = backup::Saved::open(workspace, &id).unwrap().record;
         assert_eq!((record.verb.as_str(), record.entries.len()), ("restore", 1));
         assert_eq!((record.entries[0].action, record.entries[0].path.as_str()), (Action::Deleted, "link"));
-        // Without a journal no file is changed, and the record of that goes.
+        // Without a journal, no file is changed, and the record of the change is removed.
         let files = vec![write(workspace, "a", "A\n")];
         let error =
             commit_all(workspace, "restore", Changes { files, others: others(), ..Changes::default() }).unwrap_err();

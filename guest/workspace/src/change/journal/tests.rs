@@ -24,12 +24,12 @@ fn put(fs: &dyn Filesystem, dir: &Dir, name: &str, bytes: &[u8]) {
     OpenLocation { dir: dir.clone(), name: name.to_owned() }.create(fs, &bytes.to_vec().into()).unwrap();
 }
 
-/// Beside the workspace, with a state directory.
+/// Runs `test` in a workspace with a state directory.
 fn with_state(policy: &str, test: impl FnOnce(&Workspace<'_>)) {
     with(policy, &["/workspace", "/paddock-state"], test);
 }
 
-/// Puts a journal where a crash would have left it.
+/// Writes a journal as a crash would leave it.
 fn leave(workspace: &Workspace<'_>, text: &[u8]) {
     put(workspace.fs, workspace.state.as_ref().unwrap(), NAME, text);
 }
@@ -45,7 +45,7 @@ fn stored_location(path: &str) -> Value {
     json!({"root": "", "above": above, "name": name})
 }
 
-/// A journal of one thing that is to go.
+/// Returns a journal with one entry to remove.
 fn debris(path: &str) -> Value {
     json!({"directories": [], "steps": [], "debris": [stored_location(path)]})
 }
@@ -91,7 +91,7 @@ fn a_journal_is_carried_out_and_goes() {
 
 #[test]
 fn all_steps_are_done_or_none() {
-    // Each deletes a file: one that is there, one that is not any more, one that somebody has changed.
+    // Each journal deletes a file: an existing one, a deleted one, and one that another process has changed.
     let (ready, applied, lost) = (Some("hello\n"), None, Some("theirs\n"));
     for (before, is_done) in [
         (vec![ready, ready], true),
@@ -277,7 +277,7 @@ fn a_call_s_second_journal_comes_after_what_the_first_left() {
     });
 }
 
-/// Without a state directory the journal is in the workspace, and whoever made that may have written it.
+/// Without a state directory the journal is in the workspace, whose author may have written it.
 #[test]
 fn a_journal_that_came_with_the_workspace_removes_nothing_of_anybody() {
     let temporary = ".paddock-0123456789abcdef.tmp";
@@ -342,7 +342,7 @@ fn a_journal_of_other_roots_waits_for_them() {
     let names = std::cell::RefCell::new(Vec::new());
     for id in ["2", "3"] {
         with_id(id, &|workspace| {
-            // A journal without anything to do is one all the same.
+            // A journal without entries is valid too.
             Journal::default().write(workspace).unwrap();
             names.borrow_mut().extend(state_names(workspace));
         });

@@ -7,7 +7,7 @@ use paddock_vfs::memory::MemoryFs;
 use crate::change::step::*;
 use Progress::{Applied, Lost, Ready};
 
-/// What is in the directory of a step: each name with its content.
+/// Names and contents of the files in the directory of a step.
 type Files<'f> = &'f [(&'f str, &'f str)];
 
 /// A directory in which steps are tried.
@@ -51,7 +51,7 @@ fn stored_location(name: &str) -> StoredLocation {
     StoredLocation { root: String::new(), above: Vec::new(), name: name.to_owned() }
 }
 
-/// A step on `file`, by what it holds and is to hold; `.new` is its temporary file, `.old` its backup.
+/// Returns a step on `file` with its old and new content; `.new` is its temporary file, `.old` its backup.
 fn step(old: Option<&str>, new: Option<&str>) -> Step {
     let digest = |text: Option<&str>| text.map(|text| sha256(text.as_bytes()));
     let temporary = new.filter(|_| old != new).map(|_| ".new".to_owned());
