@@ -9,46 +9,48 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
-    /// Tools can run commands.
+    /// Whether tools can run commands.
     pub enabled: bool,
-    /// Commands run even where the system cannot confine them: with every right of whoever runs this.
+    /// Whether commands run even if the system cannot confine them, with all rights of the user.
     pub unconfined: bool,
-    /// Commands can reach the network.
+    /// Whether commands can use the network.
     pub network: bool,
     /// Further directories that commands can read and execute from. Paths are as in `allowed_directories`.
     pub readable: Vec<String>,
-    /// Directories in front of the usual `PATH`, readable too.
+    /// Directories before the usual `PATH`, which commands can also read.
     pub path: Vec<String>,
     /// Environment variables of commands, by name.
     pub environment: BTreeMap<String, String>,
-    /// Environment variables that commands get as they are where this runs, by name. They get no others.
+    /// Names of environment variables that commands inherit. They inherit no others.
     pub pass_environment: Vec<String>,
-    /// If not empty, commands that match none of these rules are refused. A rule is what a command begins with, such as
-    /// `git status`. No shell reads the line then, unless a rule is a shell's name alone, and the kernel executes only
-    /// the programs that rules name. One of those that can load code, as shells and interpreters can, runs what it likes in
-    /// the same confinement.
+    /// If not empty, commands that match none of these rules are refused. A rule is the first words of a command, such
+    /// as `git status`. No shell parses the line then, unless a rule is the name of a shell alone, and the kernel
+    /// executes only the programs that the rules name. A named program that can load code, such as a shell or an
+    /// interpreter, can run any code in the same confinement.
     pub allow: Vec<String>,
-    /// Files, and directories with all below, that commands may execute beside the programs that `allow` names, such as
-    /// `/usr/lib/git-core`; a program loader (`ld-linux`) only as a file. Paths are as in `allowed_directories`.
+    /// Files, and directories with their content, that commands may execute in addition to the programs that `allow`
+    /// names, such as `/usr/lib/git-core`. A program loader (`ld-linux`) must be named as a file. Paths are as in
+    /// `allowed_directories`.
     pub executables: Vec<String>,
     /// Commands that match one of these rules are refused.
     pub deny: Vec<String>,
-    /// WASI programs by name, each the path of its `.wasm` file. They run in a sandbox of their own on every system.
+    /// WASI programs: names, with the paths of their `.wasm` files. They run in their own sandbox on every system.
     pub programs: BTreeMap<String, String>,
-    /// Sessions at once. The one that has been idle for longest ends for another.
+    /// Maximum number of sessions. A new session beyond it ends the one that was used least recently.
     pub max_sessions: u32,
-    /// Milliseconds of one command; a session's too.
+    /// Time limit of a command or session, in milliseconds.
     pub max_time_ms: u64,
-    /// Bytes of each stream of output in a result, its head and its tail.
+    /// Maximum size of each output stream in a result, in bytes. Of a longer stream, the result has the head and the
+    /// tail.
     pub max_output_bytes: u64,
-    /// Lines of each stream of output in a result.
+    /// Maximum number of lines of each output stream in a result.
     pub max_output_lines: u64,
-    /// Processes of one command at once.
+    /// Maximum number of simultaneous processes of a command.
     pub max_processes: u32,
-    /// Bytes of private memory of each process; of all processes of a command together, with what they share, where the
-    /// host may make a control group with the memory controller (cgroup v2).
+    /// Maximum private memory of each process, in bytes. If the host may create a control group with the memory
+    /// controller (cgroup v2), also the maximum memory of all processes of a command together, including shared memory.
     pub max_memory_bytes: u64,
-    /// Bytes of each file that a command writes.
+    /// Maximum size of a file that a command writes, in bytes.
     pub max_file_bytes: u64,
 }
 

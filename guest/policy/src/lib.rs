@@ -20,36 +20,36 @@ pub use narrow::{Reason, Refusal};
 /// Name of the member, next to the settings, whose settings can only narrow the policy.
 pub const NARROWED: &str = "narrowed";
 
-/// What tools may do in a workspace.
+/// Rights and limits of tools in a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Whether tools see the given roots alone, or the whole file system beside them.
+    /// Whether tools see only the given roots, or also the whole file system.
     pub mode: Mode,
     /// Further roots. In a policy's file, `${NAME}` and a leading `~` are replaced, and a relative path starts at the file.
     pub allowed_directories: Vec<AllowedDirectory>,
-    /// Nothing may be changed in any root.
+    /// Whether all roots are read-only.
     pub read_only: bool,
-    /// Directories and files that no tool shows, reads or changes: a name at any depth (`node_modules`), a path from the
-    /// top of every root (`./bin`, `src/generated`), or an absolute path. Letter case does not count.
+    /// Directories and files that no tool shows, reads or changes: a name at any depth (`node_modules`), a path from
+    /// the top of every root (`./bin`, `src/generated`), or an absolute path. Letter case is ignored.
     pub blocked_directories: Vec<String>,
-    /// If not empty, files with another extension than these (`.md`) are kept from every tool; an empty one stands for files
-    /// without one.
+    /// If not empty, all tools refuse files with other extensions than these (`.md`). An empty entry stands for files
+    /// without an extension.
     pub allowed_extensions: Vec<String>,
-    /// Files with these extensions are kept from every tool.
+    /// Extensions of files that all tools refuse.
     pub blocked_extensions: Vec<String>,
-    /// Protected paths, such as `.git/` and `.vscode/`, may be changed.
+    /// Whether protected paths, such as `.git/` and `.vscode/`, may be changed.
     pub allow_protected: bool,
-    /// What a change does to a file that has other hard links, which may lie outside the workspace.
+    /// Treatment of changed files that have other hard links, which may be outside the workspace.
     pub hard_links: HardLinks,
-    /// Which calls a person is asked about first.
+    /// Calls that a person must approve.
     pub approval: Approval,
-    /// Every call is written to the audit log, `audit.jsonl` in the state directory.
+    /// Whether each call is recorded in the audit log, `audit.jsonl` in the state directory.
     pub enable_audit_logging: bool,
-    /// What is kept of what calls change, in the state directory.
+    /// Backups of changed content, in the state directory.
     pub backups: Backups,
-    /// Sizes, counts and times of one call. A tool's own argument can only lower them.
+    /// Limits of a call. An argument of a tool can only lower them.
     pub limits: Limits,
     /// Commands that the host runs, confined to the roots.
     pub commands: Commands,
@@ -121,7 +121,7 @@ pub fn schema() -> Value {
     schemars::schema_for!(Policy).to_value()
 }
 
-/// Which directories tools see.
+/// Directories that tools see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -138,26 +138,26 @@ pub enum Mode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum AllowedDirectory {
-    /// Its path; it may be changed.
+    /// Path of a directory with write access.
     Path(String),
-    /// Its path and what may be done there.
+    /// Path of a directory and the access to it.
     WithAccess(Directory),
 }
 
-/// A directory with what may be done there.
+/// A directory and the access to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Directory {
-    /// Where it is.
+    /// Path of the directory.
     pub path: String,
-    /// What may be done there.
+    /// Access to the directory.
     #[serde(default)]
     pub access: Access,
 }
 
 impl AllowedDirectory {
-    /// Its path and what may be done there.
+    /// Returns the path and the access.
     pub fn parts(&self) -> (&str, Access) {
         match self {
             Self::Path(path) => (path, Access::default()),
@@ -166,58 +166,59 @@ impl AllowedDirectory {
     }
 }
 
-/// What may be done in a root.
+/// Access to a root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// Look, and change nothing.
+    /// Reading only.
     ReadOnly,
-    /// Look and change.
+    /// Reading and changing.
     #[default]
     ReadWrite,
 }
 
-/// What a change does to a file that has other hard links, which may lie outside the workspace.
+/// Treatment of changed files that have other hard links, which may be outside the workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HardLinks {
-    /// Replaces this name's file; the other names keep the old content.
+    /// A change replaces the file of this name; the other names keep the old content.
     #[default]
     Break,
-    /// Writes through, so that every name has the new content.
+    /// A change writes to the file, so that every name has the new content.
     Keep,
-    /// Fails.
+    /// A change fails.
     Refuse,
 }
 
-/// Which calls a person is asked about first; from one to the next there are more.
+/// Calls that a person must approve. Each value includes the calls of the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Approval {
-    /// None.
+    /// No call.
     #[default]
     Never,
-    /// Those that delete a file or directory.
+    /// Calls that delete a file or directory.
     OnDelete,
-    /// Those that change anything.
+    /// Calls that change anything.
     OnChange,
 }
 
-/// What is kept of what calls change, in the state directory: the oldest goes first.
+/// Backups of changed content in the state directory. The oldest backups are removed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Backups {
-    /// Whether what calls change is kept, so that it can be undone.
+    /// Whether changed content is stored, so that changes can be undone.
     pub enabled: bool,
-    /// The most calls of which it is kept; the oldest go first.
+    /// Maximum number of calls with a backup.
     pub max_count: u64,
-    /// Days after which a backup goes.
+    /// Age in days at which a backup is removed.
     pub max_days: u64,
-    /// Bytes of all backups together. What one call removes beyond them is not kept, and its result says so.
+    /// Maximum total size of the backups, in bytes. If the content that one call replaces exceeds it, that content is
+    /// not stored, and the result says so.
     pub max_bytes: u64,
 }
 

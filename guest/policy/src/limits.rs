@@ -2,32 +2,35 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Limits of one call. A tool's own argument can only lower them.
+/// Limits of a call. An argument of a tool can only lower them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Lines in a result. The field's usual page.
+    /// Maximum number of lines in a result. The default is a usual page size of such tools.
     pub max_lines: u64,
-    /// Characters of one line before it is cut: minified code would fill a result with one.
+    /// Maximum number of characters of a line, because a line of minified code would fill a result.
     pub max_line_chars: usize,
-    /// Bytes of text in a result: about 12,000 tokens, beyond which models lose the thread.
+    /// Maximum size of the text of a result in bytes. The default is about 12,000 tokens.
     pub max_result_bytes: usize,
-    /// Bytes of a file that is read or written whole, and held in memory for it.
+    /// Maximum size in bytes of a file that is held in memory.
     pub max_file_bytes: u64,
-    /// Bytes of all files of one copy.
+    /// Maximum total size of the files of a copy, in bytes.
     pub max_copy_bytes: u64,
-    /// Files of one bulk operation.
+    /// Maximum number of files of an operation on many files.
     pub max_files: u64,
-    /// Directory levels that a walk descends.
+    /// Maximum depth of a walk, in directories.
     pub max_depth: u32,
-    /// Entries that a walk looks at, so that a hostile tree ends.
+    /// Maximum number of entries that a walk visits, which bounds the walk of a hostile tree.
     pub max_entries: u64,
-    /// Milliseconds of one call. A walk or search ends shortly before with what it has; the host ends anything else.
+    /// Time limit of a call in milliseconds. A walk or search ends shortly before with a partial result; the host ends
+    /// all other calls.
     pub max_time_ms: u64,
-    /// Bytes of memory of the component, which the host enforces. A search by several instances has as much for each.
+    /// Maximum memory of the component in bytes, enforced by the host. A search by several instances has this limit for
+    /// each.
     pub max_memory_bytes: u64,
-    /// Bytes of all files of a workspace in memory, its checkpoints included; what they share counts once.
+    /// Maximum total size of the files of a workspace in memory, in bytes, including its checkpoints; shared content
+    /// counts once.
     pub max_tree_bytes: u64,
 }
 
