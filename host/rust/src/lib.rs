@@ -1,12 +1,9 @@
 //! File tools for AI agents that cannot leave the workspace.
 //!
 //! The tools are a WebAssembly component, embedded in this library. A [`Workspace`] preopens directories for the
-//! component,
-//! which can open nothing else. Each call runs in its own guest, with limits on time and memory, and returns a value:
-//! the
-//! result of a tool, an exceeded limit and a defect of the component are all an [`Outcome`] or a
-//! [`types::ToolError`]. Only
-//! opening a workspace can fail with an [`Error`].
+//! component, which can open nothing else. Each call runs in its own guest, with limits on time and memory, and returns
+//! a value: the result of a tool, an exceeded limit and a defect of the component are all an [`Outcome`] or a
+//! [`types::ToolError`]. Only opening a workspace can fail with an [`Error`].
 //!
 //! ```
 //! use paddock::types::EditArgs;
@@ -42,17 +39,14 @@
 //!
 //! [`Workspace::call`] blocks its thread, also in a tokio runtime; [`Workspace::call_async`] does not block.
 //! [`Workspace::memory`] returns a workspace in memory that does not access the disk. The engine and the compiled
-//! component
-//! are created at the first call and shared by the process. The compiled code is stored in the user's cache
-//! directory, or
-//! in `PADDOCK_CACHE_DIR`.
+//! component are created at the first call and shared by the process. The compiled code is stored in the user's cache
+//! directory, or in `PADDOCK_CACHE_DIR`.
 //!
 //! # Features
 //!
 //! Without features the library is the core. `policy-files` reads policies in YAML and TOML, `commands` runs commands,
 //! `programs` runs WASI programs as commands, `containers` opens running containers as workspaces, `mcp` is an MCP
-//! server
-//! over any stream, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
+//! server over any stream, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
 
 mod approval;
 pub mod audit;

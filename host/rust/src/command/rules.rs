@@ -329,7 +329,7 @@ enum Match {
     Yes,
 }
 
-/// Whether a rule is the first words of a command, whose program counts by its name alone.
+/// Returns whether a rule is the first words of a command. The program is compared by its name without the directory.
 fn matches(rule: &[String], words: &[Option<String>]) -> Match {
     let mut found = Match::Yes;
     for (at, wanted) in rule.iter().enumerate() {
@@ -354,7 +354,7 @@ fn opaque() -> Refusal {
     }
 }
 
-/// The start of a line, for a message.
+/// Returns the start of a line, for a message.
 fn shown(line: &str) -> String {
     const CHARS: usize = 200;
     let start: String = line.chars().take(CHARS).flat_map(char::escape_debug).collect();

@@ -7,27 +7,27 @@ use std::time::Duration;
 pub(super) struct CommandSpec<'a> {
     /// The program and its arguments.
     pub(super) command: Vec<String>,
-    /// The directory, as results show it.
+    /// Working directory, in the form of results.
     pub(super) workdir: &'a str,
     /// Columns and rows of the terminal, if the command gets one.
     pub(super) terminal: Option<(u16, u16)>,
     /// Whether the command has a standard input that can be written.
     pub(super) input: bool,
-    /// Time until it is ended.
+    /// Time limit.
     pub(super) time: Duration,
     /// Maximum number of buffered bytes at the head of each stream, and at its tail.
     pub(super) room: usize,
 }
 
-/// A WASI program that is to be run.
+/// A WASI program to run.
 #[cfg_attr(not(feature = "programs"), expect(dead_code, reason = "no program runs without the feature `programs`"))]
 pub(super) struct ProgramSpec<'a> {
-    /// As the policy names it.
+    /// Name in the policy.
     pub(super) name: &'a str,
     pub(super) arguments: &'a [String],
     pub(super) stdin: &'a str,
-    /// The directory, as results show it.
+    /// Working directory, in the form of results.
     pub(super) workdir: &'a str,
-    /// Time until it is ended.
+    /// Time limit.
     pub(super) time: Duration,
 }

@@ -1,10 +1,10 @@
-//! Words that stand for their own text.
+//! Words without expansions.
 
 use brush_parser::ParserOptions;
 use brush_parser::ast::Word;
 use brush_parser::word::{self, WordPiece};
 
-/// What a word stands for, where that is just its own text.
+/// Returns the text of a word without expansions; `None` for any other word.
 pub(super) fn plain(word: &Word) -> Option<String> {
     // By itself it is a command.
     if word.value == "[" {
@@ -14,7 +14,7 @@ pub(super) fn plain(word: &Word) -> Option<String> {
     let mut text = String::new();
     for piece in &pieces {
         match &piece.piece {
-            // Unquoted, these stand for other names.
+            // Unquoted, these characters are expanded.
             WordPiece::Text(part) if part.contains(['*', '?', '[', '{']) => return None,
             part => push_plain(&mut text, part)?,
         }

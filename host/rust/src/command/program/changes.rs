@@ -1,5 +1,5 @@
-//! What a program changes and what it is kept from: what was at a path is kept before its first change, as the supervisor
-//! does for processes.
+//! Record of a program's changes and refused accesses. The state of a path is stored before its first change, as the
+//! supervisor does for processes.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -14,45 +14,45 @@ use crate::command::undo_staging::{self, UndoStaging};
 use crate::directory::private_file;
 use crate::types::EntryKind;
 
-/// Paths whose change is noted.
+/// Maximum number of recorded changed paths.
 const MAX_PATHS: usize = 100_000;
 
-/// Refused paths that a result names.
+/// Maximum number of refused paths in a result.
 const MAX_REFUSED: usize = 20;
 
-/// Changes of one program.
+/// Changes of a program.
 pub(super) struct Changes {
     staging: UndoStaging,
-    /// Bytes that may still be kept.
+    /// Number of bytes that may still be stored.
     left: u64,
-    /// Whether there are backups at all.
+    /// Whether backups are enabled.
     keeps: bool,
     seen: HashSet<String>,
     pub(super) before: Vec<Before>,
-    /// Changed paths that ignore rules hide.
+    /// Number of changed paths that ignore rules hide.
     pub(super) ignored: u64,
     not_kept: Vec<String>,
-    /// Changed paths beyond those that can be noted.
+    /// Number of changed paths beyond the maximum.
     unnoted: u64,
     pub(super) refused: Vec<Refused>,
-    /// Paths of the host where a copy took the place of a file that had other hard links.
+    /// Host paths at which a copy replaced a file with other hard links.
     pub(super) broken: Vec<String>,
-    /// Refusals beyond those.
+    /// Number of refusals beyond the maximum.
     more_refused: u64,
-    /// Names in listings that programs are not told.
+    /// Number of names that were left out of listings because they are not UTF-8.
     pub(super) unreadable_names: u64,
 }
 
 /// An entry that is about to change.
 pub(super) struct ChangeTarget<'s> {
-    /// The directory that it is in.
+    /// Directory of the entry.
     pub(super) dir: &'s Dir,
     pub(super) name: &'s str,
     pub(super) kind: Option<DescriptorType>,
 }
 
 impl Changes {
-    /// None yet, of which at most that many bytes are kept.
+    /// Creates an empty record that stores at most `kept_bytes` bytes.
     pub(super) fn new(staging: UndoStaging, kept_bytes: u64) -> Self {
         Self {
             left: kept_bytes,
@@ -70,7 +70,7 @@ impl Changes {
         }
     }
 
-    /// Notes what is at a path, as results show it, unless its first change was noted before.
+    /// Records the state of a path, in the form of results, before its first change.
     pub(super) fn note(&mut self, view: &mut View<'_>, change_target: &ChangeTarget<'_>, path: &str, is_ignored: bool) {
         if self.seen.contains(path) {
             return;

@@ -176,7 +176,7 @@ fn what_is_denied_is_not_allowed() {
 mod attacks;
 mod ordinary;
 
-/// Rules for what is denied are no boundary, and this is how far they go: lines that run `rm` in ways that hide it.
+/// Rules against commands are no security boundary. This test measures them by lines that run `rm` in hidden ways.
 #[test]
 fn most_lines_that_hide_a_denied_command_are_refused() {
     let all: Vec<_> = attacks::REFUSED.iter().copied().flatten().collect();
@@ -192,6 +192,6 @@ fn nearly_all_ordinary_lines_are_not() {
     assert!(odd.len() <= MOST_ODD, "{} of {}: {odd:#?}", odd.len(), ordinary::ACCEPTED.len());
 }
 
-/// As measured: a change that lets more through, or refuses more of what is harmless, has to say so here.
+/// Measured numbers: a change that admits more of these lines, or refuses more harmless lines, must change them.
 const MOST_OPEN: usize = 74;
 const MOST_ODD: usize = 19;

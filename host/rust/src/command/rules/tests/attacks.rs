@@ -4,7 +4,7 @@ mod evaluated;
 mod language;
 mod programs;
 
-/// Lines that have to be refused if `rm` is denied.
+/// Lines that must be refused if `rm` is denied.
 pub(super) const REFUSED: &[&[&str]] = &[
     language::PLAIN,
     language::QUOTED,

@@ -1,4 +1,4 @@
-//! Values that shells evaluate, and variables that decide what runs.
+//! Values that shells evaluate, and variables that decide which program runs.
 
 /// Values that are evaluated as arithmetic.
 pub(super) const ARITHMETIC: &[&str] = &[
@@ -102,7 +102,7 @@ pub(super) const TESTS: &[&str] = &[
     "if [ -v 'a[$(rm x)]' ]; then :; fi",
 ];
 
-/// Variables that decide what runs.
+/// Variables that decide which program runs.
 pub(super) const VARIABLES: &[&str] = &[
     "PATH=./evil git status",
     "PATH=./evil:$PATH git status",

@@ -197,7 +197,7 @@ pub(super) const READ_DIFFERENTLY: &[&str] = &[
     "echo a\r#; rm x",
 ];
 
-/// Expansions that run what a value says.
+/// Expansions that run the value of a variable.
 pub(super) const EXPANSIONS: &[&str] = &[
     "a='$(rm x)'; echo \"${a@P}\"",
     "a='$(rm x)'; echo ${a@P}",
@@ -235,7 +235,7 @@ pub(super) const EXPANSIONS: &[&str] = &[
     "echo $(cat <<E\n)\nE\nrm x)",
 ];
 
-/// Here-documents, and what stands in them and around them.
+/// Here-documents, their content and the lines around them.
 pub(super) const HERE_DOCUMENTS: &[&str] = &[
     "cat <<E\n$(rm x)\nE",
     "cat <<E\n`rm x`\nE",

@@ -1,6 +1,6 @@
 //! Shells, programs that run others, and built-in commands that do.
 
-/// What a shell is asked to run.
+/// Lines in arguments of shells.
 pub(super) const SHELLS: &[&str] = &[
     "bash -c 'rm x'",
     "sh -c 'rm x'",
@@ -242,7 +242,7 @@ pub(super) const LINES: &[&str] = &[
     ". ../bin/rm",
 ];
 
-/// Built-in commands that run something of their arguments, or give a name another meaning.
+/// Built-in commands that run their arguments, or give a name another meaning.
 pub(super) const BUILT_INS: &[&str] = &[
     "hash -p /bin/rm ls; ls x",
     "hash -p \"$PWD/../bin/rm\" ls; ls x",
