@@ -1,4 +1,4 @@
-//! Calls that a person is asked about first: nothing runs but what was approved.
+//! Calls that need approval: only the approved change is made.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ struct Fixture {
     home: TempDir,
 }
 
-/// What decides about a plan.
+/// A function that decides about a plan.
 type Decide = Box<dyn Fn(&Plan) -> Decision + Send + Sync>;
 
 impl Fixture {
@@ -51,7 +51,7 @@ impl Fixture {
         self.workspace.call_with(tool, arguments, &CallOptions::default().with_grant(grant.clone()))
     }
 
-    /// What a call that needs approval would do.
+    /// Returns the plan of a call that needs approval.
     #[track_caller]
     fn plan(&self, tool: &str, arguments: &str) -> Plan {
         let outcome = self.call(tool, arguments);
@@ -118,7 +118,7 @@ fn an_approval_is_for_what_was_there() {
     assert!(fixture.path("a.txt").exists() && fixture.path("dir/new.txt").exists());
 }
 
-/// Content of the same size with the old modification time is still other content.
+/// Different content of the same size and time is detected.
 #[test]
 fn an_approval_of_a_directory_covers_the_content_of_its_files() {
     let fixture = Fixture::new("on-change");
@@ -173,7 +173,7 @@ fn somebody_is_asked_and_what_they_say_holds() {
     assert!(asked[1].summary.contains("-one\n+1"), "an edit is shown: {}", asked[1].summary);
 }
 
-/// What is there may change while a person thinks: they are asked about what is there then.
+/// The content may change while a person decides: the new content needs a new approval.
 #[test]
 fn a_change_while_somebody_decides_is_a_new_question() {
     let home: Arc<Mutex<Option<PathBuf>>> = Arc::default();
@@ -240,7 +240,7 @@ fn a_model_cannot_say_that_it_is_approved() {
     assert!(fixture.path("a.txt").exists());
 }
 
-/// A plan for a replacement is a look, and nobody is asked; what it would do is a change.
+/// Planning a replacement only reads and needs no approval; carrying it out does.
 #[test]
 fn a_replacement_is_asked_about_when_it_is_made() {
     let fixture = Fixture::new("on-change");
@@ -255,7 +255,7 @@ fn a_replacement_is_asked_about_when_it_is_made() {
     assert!(plan.summary.contains("-one\n+oB\n"), "{}", plan.summary);
     let grant = fixture.workspace.grant(&plan, LONG);
     fs::write(fixture.path("dir/b.txt"), "b b\n").unwrap();
-    // Nobody is asked about what would not be done.
+    // No approval is requested for a call that would fail.
     assert_eq!(code(&fixture.granted("replace", &call, &grant)), "changed-since-read");
     fs::write(fixture.path("dir/b.txt"), "b\n").unwrap();
     assert!(fixture.granted("replace", &call, &fixture.workspace.grant(&plan, LONG)).ok);
@@ -264,7 +264,7 @@ fn a_replacement_is_asked_about_when_it_is_made() {
     assert!(Fixture::new("on-delete").call("replace", &call).ok);
 }
 
-/// An approval of a change through a symbolic link is for the file that the link leads to.
+/// An approval of a change through a symbolic link is for the target of the link.
 #[test]
 fn an_approval_through_a_link_is_for_the_file_behind_it() {
     for (tool, arguments) in [

@@ -1,4 +1,5 @@
-//! Archives through the component: what goes in comes out, here and with other tools, or nothing does.
+//! Archives through the component. A packed tree is unpacked unchanged, also with other tools; an archive that cannot
+//! be unpacked changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::tree::{Tree, tree_of};
 
-/// Everything below a directory but links, which an archive does not hold.
+/// Returns all entries below a directory except links, which an archive does not contain.
 fn without_links(top: &Path) -> Tree {
     let mut tree = tree_of(top);
     tree.retain(|name, _| !top.join(name).is_symlink());
@@ -32,7 +33,7 @@ impl Fixture {
         Self { home, workspace }
     }
 
-    /// With a tree of everything that an archive holds, and a link, which it does not.
+    /// Creates a tree with all kinds of entries that an archive contains, and a link, which it does not contain.
     fn with_source() -> Self {
         let fixture = Self::new();
         let large: Vec<u8> = (0..700_000u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
@@ -58,7 +59,7 @@ impl Fixture {
         self.home.path().join("work").join(path)
     }
 
-    /// Everything below a directory but links.
+    /// Returns all entries below a directory except links.
     fn tree(&self, top: &str) -> Tree {
         without_links(&self.path(top))
     }
@@ -89,7 +90,7 @@ fn a_tree_goes_in_and_comes_out() {
     let unpacked = fixture.unpack("made/src.zip", "out", false).unwrap();
     assert_eq!((unpacked.entries, unpacked.files, unpacked.bytes), (10, 6, packed.bytes));
     assert_eq!(fixture.tree("out/src"), fixture.tree("src"));
-    // A second archive of the same is the same, whenever it is made.
+    // A second archive of the same tree has the same bytes.
     let again = fixture.pack(&["src/deep", "src"], "again.zip");
     assert_eq!(again.etag, packed.etag);
 }
@@ -116,13 +117,13 @@ fn what_was_unpacked_goes_again_whole() {
     fixture.workspace.restore(&RestoreArgs::backup(undone.backup.unwrap())).unwrap();
     let files = |tree: Tree| tree.into_iter().filter(|(_, content)| content.is_some()).collect::<Vec<_>>();
     assert_eq!(files(fixture.tree(".")), files(after));
-    // A packed archive goes by its backup too.
+    // An archive can be undone too.
     let packed = fixture.pack(&["src"], "new/src.zip");
     fixture.workspace.restore(&RestoreArgs::backup(packed.backup.unwrap())).unwrap();
     assert!(!fixture.path("new").exists());
 }
 
-/// As many bytes as one archive may hold, with no more memory than a call has; and one byte more.
+/// An archive of the maximum size fits in the memory of a call; one more byte is refused.
 #[test]
 fn limits_end_in_values_and_not_in_traps() {
     let fixture = Fixture::new();
@@ -174,7 +175,7 @@ fn nothing_leaves_the_workspace() {
     assert!(fs::read_dir(&outside).unwrap().next().is_none());
 }
 
-/// Runs a program; none, and why, where the machine does not have it.
+/// Runs a program; returns `None` and prints the reason if this machine does not have it.
 fn run(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
     match Command::new(program).args(arguments).current_dir(directory).output() {
         Ok(output) => {
@@ -233,7 +234,7 @@ fn the_usual_programs_read_and_write_the_same() {
     if run("unzip", &["-q", "src.zip", "-d", "theirs"], &fixture.path(".")).is_some() {
         assert_eq!(fixture.tree("theirs/src"), fixture.tree("src"));
     }
-    // Without `--symlinks`, what links name would be in it as files.
+    // Without `--symlinks`, the archive would contain the targets of links as files.
     if run("zip", &["-q", "-r", "theirs.zip", "src", "-x", "src/link"], &fixture.path(".")).is_some() {
         fixture.unpack("theirs.zip", "ours", false).unwrap();
         assert_eq!(fixture.tree("ours/src"), fixture.tree("src"));

@@ -38,7 +38,7 @@ impl Cli {
         child.wait_with_output().unwrap()
     }
 
-    /// The exit status and the one JSON object of a call.
+    /// Returns the exit status and the JSON object of a call.
     fn call(&self, arguments: &[&str]) -> (i32, Value) {
         reply(&self.run(&[&["call"], arguments].concat()))
     }

@@ -1,5 +1,5 @@
-//! Commands, through the library, the command line and MCP. What confines them is tried one by one in `host/supervisor/tests`;
-//! here is what a caller sees of it.
+//! Commands through the library, the command line and MCP. `host/supervisor/tests` tests the confinement in detail;
+//! these tests cover its effects on callers.
 
 #![cfg(target_os = "linux")]
 

@@ -1,5 +1,6 @@
-//! Containers, for real: a busybox root that runc runs. Without runc, busybox or root rights the tests say so and
-//! end, unless `PADDOCK_TEST_CONTAINERS` is set, as in `.ci/run`; podman's and docker's own answers are recorded ones.
+//! Tests with a real container: runc runs a root with busybox. Without runc, busybox or root rights the tests print the
+//! reason and end, unless `PADDOCK_TEST_CONTAINERS` is set, as in `.ci/run`. The answers of podman and docker are
+//! recorded.
 
 #![cfg(target_os = "linux")]
 

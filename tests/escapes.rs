@@ -1,5 +1,5 @@
-//! The escape suite over every backend, with and without the kernel's `openat2`, and on hosts that have to fail it.
-//! `tests/README.md` says how `tests/escapes/` is read.
+//! The escape suite over every backend, with and without the kernel's `openat2`, and on hosts that must fail it.
+//! `tests/README.md` describes the format of `tests/escapes/`.
 
 #![cfg(target_os = "linux")]
 
@@ -26,7 +26,7 @@ fn run(subject: &mut dyn Subject) -> Report {
     report
 }
 
-/// In memory, where there is such a place: it is the disk that the suite waits for.
+/// Returns a temporary directory in memory if possible, because the suite mostly waits for the disk.
 fn quick_place() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -103,7 +103,7 @@ fn nothing_leaves_a_directory_and_a_person_gets_a_table() {
     assert!(cause.contains("cannot run the suite in `nowhere`"), "{cause}");
 }
 
-/// The control: a suite that finds nothing here finds nothing anywhere.
+/// Control: the suite must find the escapes of this host.
 #[test]
 fn a_host_that_compares_texts_is_found_out() {
     let report = run(&mut bad::Bad::default());
@@ -128,7 +128,7 @@ fn a_host_that_compares_texts_is_found_out() {
     }
 }
 
-/// The workspace's own policy is a file there, and never a link to one outside.
+/// The policy in the workspace must be a file, not a link to a file outside.
 #[test]
 fn a_policy_that_is_a_link_is_refused_and_not_told() {
     for name in [".paddock.yaml", ".paddock.yml", ".paddock.toml", ".paddock.json"] {

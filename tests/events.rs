@@ -1,4 +1,4 @@
-//! What is told of calls, and the audit that keeps it.
+//! Events of calls, and the audit log.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl Recorder {
         std::mem::take(&mut self.events.lock().unwrap())
     }
 
-    /// The events of one call: a start, the files that it wrote, an end, all of one name.
+    /// Returns the written files and the end of the only call, and checks that all its events have the same id.
     fn one(&self) -> (Vec<FileWritten>, Ended) {
         let events = self.take();
         let Some((Event::Start(start), rest)) = events.split_first() else { panic!("{events:?}") };

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 const TIME: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(1);
 
-/// What a call may fail with here.
+/// Error codes that are acceptable here.
 const CLEAR: [ErrorCode; 10] = [
     ErrorCode::PatchInvalid,
     ErrorCode::LimitExceeded,
@@ -58,7 +58,7 @@ impl Fixture {
         self.home.path().join("work")
     }
 
-    /// An answer or a clear error, in time; and then the next call works.
+    /// Makes a call, which must return a result or a clear error in time, and checks that the next call works.
     fn call(&self, tool: &str, arguments: &str) -> Outcome {
         let options = CallOptions::default().with_time(TIME);
         let started = Instant::now();
@@ -239,7 +239,7 @@ fn a_directory_of_the_kernel_s_own_files_is_no_root() {
     }
 }
 
-/// It is refused at once: a copy would take all the time and all the room that there is.
+/// The copy is refused at once, because it would exhaust the time and the disk.
 #[test]
 fn a_copy_of_a_sparse_file_of_8_tebibytes() {
     let fixture = Fixture::new();

@@ -1,4 +1,4 @@
-//! A workspace with commands, and what lies beside it.
+//! A workspace with commands, and the directories next to it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use paddock::{Outcome, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What no command may see.
+/// Content that no command may read.
 pub const CANARY: &str = "canary-7f3a";
 
 pub struct Fixture {
@@ -20,12 +20,12 @@ impl Fixture {
         Self::with(json!({}))
     }
 
-    /// One with these settings of `commands`.
+    /// Creates a workspace with these settings of `commands`.
     pub fn with(commands: Value) -> Self {
         Self::under(json!({}), commands)
     }
 
-    /// One with these settings, and these of `commands`.
+    /// Creates a workspace with these settings of the policy and of `commands`.
     pub fn under(mut policy: Value, mut commands: Value) -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
@@ -49,7 +49,7 @@ impl Fixture {
         self.workspace.call(tool, &arguments.to_string())
     }
 
-    /// The result of a tool that did what was asked.
+    /// Makes a call that must succeed, and returns its result.
     #[track_caller]
     pub fn ok(&self, tool: &str, arguments: Value) -> Value {
         let outcome = self.call(tool, arguments);
@@ -57,13 +57,13 @@ impl Fixture {
         outcome.value()
     }
 
-    /// The result of a command line.
+    /// Runs a command line and returns its result.
     #[track_caller]
     pub fn shell(&self, line: &str) -> Value {
         self.ok("shell", json!({"command": line}))
     }
 
-    /// What a command line printed; it has to end well.
+    /// Runs a command line, which must succeed, and returns its output.
     #[track_caller]
     pub fn printed(&self, line: &str) -> String {
         let ran = self.shell(line);
@@ -80,7 +80,7 @@ pub fn stdout(ran: &Value) -> String {
     ran["stdout"]["text"].as_str().unwrap().to_owned()
 }
 
-/// The changes of a result, as `created a.txt`.
+/// Returns the changes of a result in the form `created a.txt`.
 pub fn changes(ran: &Value) -> Vec<String> {
     let change = |change: &Value| format!("{} {}", change["kind"].as_str().unwrap(), change["path"].as_str().unwrap());
     ran["changes"].as_array().unwrap().iter().map(change).collect()

@@ -1,4 +1,4 @@
-//! A FIFO that a process beside the tools puts in a file's place hangs nobody.
+//! A FIFO that another process swaps in for a file does not block any call.
 
 #![cfg(target_os = "linux")]
 
@@ -32,7 +32,7 @@ fn a_fifo_swapped_in_hangs_no_call() {
     assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
 }
 
-/// How many calls read the file, and how many were refused the FIFO.
+/// Returns the number of calls that read the file, and of calls that refused the FIFO.
 fn calls_while(workspace: &Workspace, done: &AtomicBool) -> (u32, u32) {
     let _done = Done(done);
     let started = Instant::now();

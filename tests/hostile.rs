@@ -1,5 +1,5 @@
-//! A tree that holds everything that breaks file tools: each answers quickly,
-//! in little memory, and says what it left out.
+//! A tree with everything that breaks file tools: each tool answers quickly, uses little memory, and reports the
+//! entries that it left out.
 
 #![cfg(target_os = "linux")]
 
@@ -23,9 +23,9 @@ use tempfile::TempDir;
 
 mod roots;
 
-/// Guest memory that has to be enough for everything here.
+/// Guest memory that must suffice for all calls.
 const MEMORY: u64 = 64 << 20;
-/// Time that has to be enough for a call.
+/// Time that must suffice for a call.
 const QUICK: Duration = Duration::from_secs(2);
 /// A user who can read no other's directory, as root can.
 const NOBODY: u32 = 65_534;
@@ -42,7 +42,7 @@ impl Tree {
         let limits = Limits { max_memory_bytes: MEMORY, ..Limits::default() };
         let policy = Policy { limits, ..Policy::default() };
         let workspace = Workspace::builder().root(directory.path()).no_state_dir().policy(policy).build().unwrap();
-        // Compiling the component is no part of what is measured.
+        // The compilation of the component is not measured.
         assert!(workspace.call("stat", r#"{"path": "."}"#).ok);
         Self { directory, workspace }
     }
@@ -67,7 +67,7 @@ impl Tree {
         outcome
     }
 
-    /// The result of a call that has to succeed.
+    /// Makes a call that must succeed, and returns its result.
     fn result(&self, tool: &str, arguments: &Value) -> Value {
         let outcome = self.call(tool, arguments);
         assert!(outcome.ok, "{tool} {arguments}: {:?}", outcome.error);
@@ -81,7 +81,7 @@ impl Tree {
     }
 }
 
-/// Everything that breaks file tools. What is to be closed stays open in the result.
+/// Creates the hostile tree. The listener keeps its socket open.
 fn hostile() -> (Tree, UnixListener) {
     let tree = Tree::new();
     let at = |name: &str| tree.path().join(name);
@@ -131,7 +131,7 @@ fn again_as_nobody(test: &str) -> bool {
     true
 }
 
-/// The counts of what was left out that are not zero.
+/// Returns the counts of left-out entries that are not zero.
 fn skipped(result: &Value) -> BTreeMap<&str, u64> {
     let counts = result["skipped"].as_object().unwrap().iter();
     counts.map(|(reason, count)| (reason.as_str(), count.as_u64().unwrap())).filter(|(_, count)| *count > 0).collect()
@@ -194,7 +194,7 @@ fn searches_say_what_they_left_out() {
     assert_eq!(found["matches"][0]["path"], "utf16.txt");
 }
 
-/// A call of every tool that takes one path, with the codes it may fail with there.
+/// Returns a call of every tool that takes a single path, with the acceptable error code.
 fn refusals(path: &str, file: ErrorCode, directory: ErrorCode) -> Vec<(&'static str, Value, ErrorCode)> {
     let patch = format!("*** Begin Patch\n*** Update File: {path}\n@@\n-needle\n+pin\n*** End Patch\n");
     let edits = json!([{"old_text": "needle", "new_text": "pin"}]);
@@ -333,7 +333,7 @@ fn three_gigabytes_are_searched_to_the_end() {
         let page = outcome.value();
         found.extend(page["matches"].as_array().unwrap().iter().map(|found| found["text"].clone()));
         searched += page["bytes_searched"].as_u64().unwrap();
-        // A slow machine needs more than one call; each goes on where the last stopped.
+        // A slow machine needs several calls; each continues where the previous one stopped.
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         arguments["cursor"] = json!(cursor);
     }
@@ -374,7 +374,7 @@ fn an_edit_changes_what_was_asked_for_and_nothing_else() {
     assert_eq!(fs::metadata(&script).unwrap().mode() & 0o7777, 0o751);
 }
 
-/// What a change to a tree would show: each file's bytes, number and times.
+/// Returns the content, inode and times of each file, by which a change would be detected.
 fn state(tree: &Tree) -> BTreeMap<String, (Vec<u8>, u64, i64, i64)> {
     let entries = fs::read_dir(tree.path()).unwrap().map(|entry| entry.unwrap());
     let files = entries.map(|entry| {

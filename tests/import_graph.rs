@@ -1,7 +1,8 @@
 //! The import graph of the source files: modules depend on each other in one direction.
 //!
-//! A module and its own descendants may refer to each other. Between files, the graph has no other cycle; nor has it one
-//! between siblings, each taken with everything below it but its tests, which may use whatever is above what they test.
+//! A module and its own descendants may refer to each other. The graph of files has no other cycle. The graph of
+//! siblings, each with its descendants except tests, has no cycle either; tests may use any module above the tested
+//! one.
 //! The graph is read from the text: `use` declarations and paths that begin with `crate`, `self` or `super`. A name that a
 //! module re-exports counts as an import of the re-exporting module and of the defining one.
 
@@ -52,7 +53,7 @@ impl Graph {
         Self { modules }
     }
 
-    /// For each module, the modules that it imports from.
+    /// Returns, for each module, the modules that it imports from.
     fn edges(&self, tests: Tests) -> BTreeMap<Module, BTreeSet<Module>> {
         let targets = |(module, source): (&Module, &Source)| {
             let mut found = BTreeSet::new();
@@ -66,7 +67,7 @@ impl Graph {
         modules.filter(|(module, _)| tests == Tests::Counted || !self.is_of_tests(module)).map(targets).collect()
     }
 
-    /// Whether a module, or one that holds it, is compiled for tests alone.
+    /// Returns whether a module, or one that contains it, is compiled only for tests.
     fn is_of_tests(&self, module: &[String]) -> bool {
         module.split_last().is_some_and(|(name, parent)| {
             self.modules.get(parent).is_some_and(|parent| parent.test_modules.contains(name))
@@ -74,7 +75,7 @@ impl Graph {
         })
     }
 
-    /// Adds the module that `import` names, and where that re-exports the name, the module it comes from.
+    /// Adds the module that `import` names; if that module re-exports the name, also the defining module.
     fn resolve(&self, from: &Module, import: &Import, found: &mut BTreeSet<Module>, depth: usize) {
         let Some(path) = self.absolute(from, import) else { return };
         let known = (0..=path.len()).rev().find(|&length| self.modules.contains_key(&path[..length])).unwrap();
@@ -89,7 +90,7 @@ impl Graph {
         found.insert(module);
     }
 
-    /// The path from the crate's root; none for another crate's.
+    /// Returns the path from the root of the crate; `None` for another crate.
     fn absolute(&self, from: &Module, import: &Import) -> Option<Vec<String>> {
         let mut base: Vec<String> = from.iter().chain(&import.inside).cloned().collect();
         let mut rest = import.path.iter();
@@ -142,7 +143,7 @@ impl Graph {
     }
 }
 
-/// Strongly connected components of more than one module, the largest first.
+/// Returns the strongly connected components of more than one module, the largest first.
 fn cycles(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
     let reachable = |start: &Module| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
@@ -211,7 +212,7 @@ fn the_files_of_a_crate_of_the_guest_import_each_other_in_one_direction() {
     }
 }
 
-/// The crates of the guest, each above what it depends on. `guest/component/src/lib.rs` describes them.
+/// Crates of the guest in the order of their layers. `guest/component/src/lib.rs` describes them.
 const LAYERS: [&str; 12] = [
     "policy",
     "scan",
@@ -227,7 +228,7 @@ const LAYERS: [&str; 12] = [
     "component",
 ];
 
-/// The top directory of the repository.
+/// Returns the top directory of the repository.
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -259,8 +260,8 @@ fn the_crates_of_the_guest_are_layers() {
     assert!(dependencies("ops").iter().any(|dependency| dependency == "workspace"), "manifests are read");
 }
 
-/// The control of the two above: a cycle is found, through a name that a parent re-exports too, and a parent that uses its
-/// own children is none.
+/// Control of the two tests above: a cycle is found, also through a re-exported name, and a parent that uses its own
+/// children is not a cycle.
 #[test]
 fn a_cycle_is_found() {
     let graph = |sources: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! Tests beside which no other test may run: they measure time, take every processor, or fill what a process may hold.
+//! Tests that must run without other tests: they measure time, use all processors, or exhaust a limit of the process.
 //! Each holds [`alone`], and `cargo test` runs one test program at a time.
 
 #![allow(

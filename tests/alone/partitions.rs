@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::alone;
 
-/// 3,000 files in directories of every depth, with all that a search leaves out among them.
+/// Creates 3,000 files in directories of different depths, with all kinds of entries that a search leaves out.
 fn tree(top: &Path) {
     for number in 0..3_000 {
         let dir = match number % 7 {
@@ -42,7 +42,7 @@ fn workspace(top: &Path, threads: usize) -> Workspace {
     Workspace::builder().root(top).no_state_dir().threads(threads).build().unwrap()
 }
 
-/// Every page of a search, in order. One that the host ends on a busy machine is asked for again.
+/// Returns all pages of a search, in order. A page that the host ends on a busy machine is requested again.
 fn pages(workspace: &Workspace, tool: &str, arguments: &Value) -> Vec<String> {
     let mut arguments = arguments.clone();
     let (mut pages, mut ended) = (Vec::new(), 0);
@@ -90,7 +90,7 @@ fn names_are_found_by_several_guests_as_by_one() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
-    // Rule files that cannot be used are told of once, whoever comes past them.
+    // Unusable rule files are reported once, whichever guest reads them.
     symlink("/nowhere", top.path().join("b/.ignore")).unwrap();
     symlink("/nowhere", top.path().join("z/1/.gitignore")).unwrap();
     let (one, several) = (workspace(top.path(), 1), workspace(top.path(), 4));
@@ -112,7 +112,7 @@ fn names_are_found_by_several_guests_as_by_one() {
     }
 }
 
-/// Each workspace in memory keeps a guest, of which a process has only so many.
+/// Each workspace in memory keeps a guest, and the number of guests of a process is limited.
 #[test]
 fn a_search_that_gets_no_helper_is_made_alone() {
     let _alone = alone();
@@ -127,7 +127,7 @@ fn a_search_that_gets_no_helper_is_made_alone() {
     assert_eq!(pages(&several, "glob", &arguments), found);
 }
 
-/// A limit of entries ends a walk at the same one, whoever looks at them.
+/// A limit on entries ends a walk at the same entry, whichever guest visits it.
 #[test]
 fn a_limit_of_entries_is_one_for_all_guests() {
     let _alone = alone();
@@ -163,7 +163,7 @@ fn a_typed_search_is_shared_too() {
     assert_eq!(broken.code, ErrorCode::InvalidArgument);
 }
 
-/// Two files that take longer than a page may wait for, in another share than what comes before them.
+/// Creates two files that take longer than a page may wait, in another partition than the files before them.
 fn slow_tree(top: &Path) {
     for number in 0..318 {
         fs::write(top.join(format!("a{number:03}.txt")), "nothing\n").unwrap();
@@ -209,7 +209,7 @@ fn a_cancelled_search_ends_in_every_guest() {
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
     let workspace = workspace(top.path(), 4);
-    // The first call of all may have to compile the component.
+    // The first call may compile the component.
     assert!(workspace.call("stat", r#"{"path": "."}"#).ok);
     let options = CallOptions::default();
     let cancel = options.cancel.clone();

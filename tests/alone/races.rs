@@ -1,7 +1,7 @@
-//! Another process swaps names while tools work: nothing outside is read, found or changed, and no call hangs.
+//! Another process swaps names while tools work. Nothing outside is read, found or changed, and no call hangs.
 //!
-//! `PADDOCK_RACES` is how many attempts there are. Each part runs in a process of its own, so that a filter can take
-//! `openat2` from it, and a crash or a hang of it is seen.
+//! `PADDOCK_RACES` is the number of attempts. Each part runs in a separate process, so that a filter can disable
+//! `openat2`, and a crash or hang is detected.
 
 use std::env;
 

@@ -23,7 +23,7 @@ use super::tree::{self, Node, Tree};
 /// Seconds since 1970 that the native memory backend takes for now.
 pub const NOW: u64 = 1_750_000_000;
 
-/// Where a case runs.
+/// Backend of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -53,11 +53,11 @@ impl Backend {
     }
 }
 
-/// What a case did.
+/// Observed effects of a case.
 pub struct Observed {
     pub outcomes: Vec<Value>,
     pub tree: Tree,
-    /// The modes of regular files, where the backend keeps them.
+    /// Modes of regular files, if the backend keeps them.
     pub modes: Option<BTreeMap<Vec<u8>, u32>>,
 }
 
@@ -171,13 +171,13 @@ impl Environment {
         Ok(Self { _keep: keep, top })
     }
 
-    /// The names of what a case speaks of, where the directory itself is at `top`.
+    /// Returns the values of the placeholders of a case whose directory is `top`.
     fn names(top: &Path) -> Names {
         let name = |name| top.join(name).to_string_lossy().into_owned();
         Names { root: name("ws"), outside: name("outside") }
     }
 
-    /// All but the workspace and its state.
+    /// Returns all entries except the workspace and its state.
     fn outside(&self) -> Result<Tree> {
         let mut tree = tree::read(&self.top)?;
         tree.retain(|path, _| !path.starts_with(b"ws/") && !path.starts_with(b"state"));
@@ -185,7 +185,7 @@ impl Environment {
     }
 }
 
-/// The start with the backend's own names in links.
+/// Returns the start with the placeholders in links replaced.
 fn absolute(case: &Case, names: &Names) -> Result<super::setup::Start> {
     let start = &case.start;
     let tree = start.tree.iter().map(|(path, node)| match node {
@@ -204,7 +204,7 @@ fn relative(tree: Tree, case: &Case) -> Tree {
     if case.absolute { restore(tree, &Names::in_memory()) } else { tree }
 }
 
-/// A tree with `{root}` and `{outside}` in links again.
+/// Returns a tree with `{root}` and `{outside}` in links.
 fn restore(tree: Tree, names: &Names) -> Tree {
     let entries = tree.into_iter().map(|(path, node)| match node {
         Node::Link(target) => (path, Node::Link(names.clear(&target))),

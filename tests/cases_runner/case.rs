@@ -1,4 +1,4 @@
-//! A case: its folder and what `call.json` says.
+//! A case: its folder and the content of `call.json`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::backend::Backend;
 use super::setup::{Setup, Start};
 
-/// One case, read from its folder.
+/// A case, read from its folder.
 pub struct Case {
     /// `operation/NNN_name`.
     pub name: String,
@@ -18,7 +18,7 @@ pub struct Case {
     pub start: Start,
     pub policy: Value,
     pub calls: Vec<Call>,
-    /// Whether `{root}` or `{outside}` stands somewhere in `call.json`.
+    /// Whether `call.json` contains `{root}` or `{outside}`.
     pub absolute: bool,
     only: Vec<Backend>,
     reason: String,
@@ -26,7 +26,7 @@ pub struct Case {
     not_in_container: Option<String>,
 }
 
-/// One call of a tool.
+/// A call of a tool.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
@@ -50,9 +50,9 @@ struct CallFile {
     only: Vec<Backend>,
     #[serde(default)]
     reason: String,
-    /// Why an overlay cannot do what a directory does.
+    /// Reason why an overlay differs from a directory.
     not_over_overlay: Option<String>,
-    /// What a container has that a directory has not.
+    /// Reason why a container differs from a directory.
     not_in_container: Option<String>,
     calls: Option<Vec<Call>>,
     tool: Option<String>,
@@ -67,7 +67,7 @@ fn paddock() -> String {
 }
 
 impl Case {
-    /// Every case below `folder`, by name.
+    /// Returns all cases below `folder`, by name.
     pub fn all(folder: &Path) -> Result<Vec<Self>> {
         let mut cases = Vec::new();
         for operation in folders(folder)? {
@@ -97,10 +97,10 @@ impl Case {
         })
     }
 
-    /// Whether the case runs on a backend; the reason where it does not.
+    /// Fails with the reason if the case does not run on a backend.
     pub fn runs_on(&self, backend: Backend) -> Result<(), String> {
         let (named, load) = match backend {
-            // What needs a real directory has one there.
+            // An overlay has a real directory too.
             Backend::Overlay => (Backend::Directory, self.not_over_overlay.as_ref()),
             Backend::Container => (Backend::Directory, self.not_in_container.as_ref()),
             backend => (backend, None),
@@ -112,7 +112,7 @@ impl Case {
         }
     }
 
-    /// The backend whose results are written down.
+    /// Returns the backend whose results are recorded.
     pub fn first_backend(&self) -> Result<Backend> {
         Backend::ALL.into_iter().find(|backend| self.runs_on(*backend).is_ok()).context("`only` names no backend")
     }
@@ -134,7 +134,7 @@ impl CallFile {
     }
 }
 
-/// The folders in a folder, by name.
+/// Returns the folders in a folder, by name.
 pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -147,7 +147,7 @@ pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

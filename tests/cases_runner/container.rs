@@ -25,7 +25,7 @@ struct Shared {
     opened: Container,
 }
 
-/// Why no case can run in a container here. Fails where `PADDOCK_TEST_CONTAINERS` says that they have to.
+/// Returns the reason why no case can run in a container here. Fails if `PADDOCK_TEST_CONTAINERS` requires containers.
 pub fn unavailable() -> Result<Option<&'static str>> {
     if std::env::var_os("PADDOCK_TEST_CONTAINERS").is_none() {
         return Ok(Some("`PADDOCK_TEST_CONTAINERS` is not set"));
@@ -36,7 +36,8 @@ pub fn unavailable() -> Result<Option<&'static str>> {
     }
 }
 
-/// The container, with an empty directory in it: by its path on this machine, which ends with that in the container.
+/// Returns the container, and an empty directory in it by its path on this machine, which ends with the path in the
+/// container.
 pub fn room() -> Result<(Container, TempDir)> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if shared.is_none() {
@@ -48,7 +49,7 @@ pub fn room() -> Result<(Container, TempDir)> {
     Ok((shared.opened.clone(), TempDir::with_prefix_in("case-", shared.running.root())?))
 }
 
-/// Ends the container, where a case started it.
+/// Ends the container if a case started it.
 pub fn end() {
     drop(SHARED.lock().unwrap_or_else(PoisonError::into_inner).take());
 }

@@ -1,5 +1,5 @@
-//! What a case is expected to do: `result.json`, `expected/`, and what git
-//! cannot hold of the tree in `expected.json`.
+//! Expected results of a case: `result.json`, `expected/`, and in `expected.json` the parts of the tree that git cannot
+//! store.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -65,7 +65,7 @@ pub fn compare(case: &Case, observed: &Observed) -> Result<()> {
     Ok(())
 }
 
-/// Writes down what a case does.
+/// Records the results of a case.
 pub fn bless(case: &Case) -> Result<()> {
     let mut observed = backend::run(case, case.first_backend()?)?;
     if !case.start.modes.is_empty() {
@@ -165,7 +165,7 @@ fn has_entries(tree: &Tree, directory: &[u8]) -> bool {
     tree.range(below.clone()..).next().is_some_and(|(path, _)| path.starts_with(&below))
 }
 
-/// Whether git holds a file of that name on every system, and takes no orders from it.
+/// Returns whether git can store a file of this name on every system and does not interpret it.
 pub fn is_plain(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').all(|name| {
         let lower = name.to_ascii_lowercase();
@@ -176,14 +176,14 @@ pub fn is_plain(path: &[u8]) -> bool {
     })
 }
 
-/// Whether Windows takes the name for a device, whatever comes after a dot.
+/// Returns whether the name is a device on Windows, where a part after a dot is ignored.
 fn is_device(lower: &[u8]) -> bool {
     let stem = lower.split(|byte| *byte == b'.').next().unwrap_or_default();
     let numbered = stem.len() == 4 && (stem.starts_with(b"com") || stem.starts_with(b"lpt"));
     numbered || [&b"con"[..], b"prn", b"aux", b"nul"].contains(&stem)
 }
 
-/// A path as `expected.json` has it.
+/// Returns a path in the form of `expected.json`.
 fn escaped(path: &[u8]) -> String {
     std::str::from_utf8(path).map_or_else(|_| path.escape_ascii().to_string(), str::to_owned)
 }

@@ -1,5 +1,4 @@
-//! What an overlay and its base come to, put together from what is on the disk
-//! and not by the overlay itself.
+//! The merged tree of an overlay and its base, computed from the files on disk without the overlay's code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +9,10 @@ use anyhow::Result;
 
 use super::tree::{self, Node, Tree};
 
-/// What is at a path, its inode and mode, and when its status changed.
+/// Path, content, inode, mode and time of the last status change of an entry.
 type Status = (Vec<u8>, Node, [i64; 4]);
 
-/// Everything that a change would leave a trace of.
+/// Returns the data by which any change would be detected.
 pub fn status(base: &Path) -> Result<Vec<Status>> {
     let mut status = Vec::new();
     for (path, node) in tree::read(base)? {
@@ -24,7 +23,7 @@ pub fn status(base: &Path) -> Result<Vec<Status>> {
     Ok(status)
 }
 
-/// The tree and the modes of its regular files.
+/// Returns the tree and the modes of its regular files.
 pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, BTreeMap<Vec<u8>, u32>)> {
     let mut merged = tree::read(base)?;
     let mut modes = tree::modes(base, &merged)?;
@@ -49,7 +48,7 @@ pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, BTreeMap<Vec<u8>, u3
     Ok((merged, modes))
 }
 
-/// The path that a mark is on: its every other name says what the next one is.
+/// Returns the path that a whiteout hides: every other name of the whiteout's path is `in` or `at`.
 fn marked(path: &[u8]) -> Vec<u8> {
     path.split(|byte| *byte == b'/').skip(1).step_by(2).collect::<Vec<_>>().join(&b'/')
 }

@@ -1,9 +1,8 @@
-//! Every folder below `tests/cases/<operation>/` is a case, run natively over
-//! the memory backend, through the component over it, through the component on a
-//! real directory, in an overlay over one, and in a container; each has to give the
-//! same results and the same tree.
+//! Every folder below `tests/cases/<operation>/` is a case. It runs natively over the memory backend, through the
+//! component over the memory backend, on a directory, in an overlay over a directory, and in a container; all must
+//! return the same results and leave the same tree.
 //!
-//! `tests/README.md` says how to add one.
+//! `tests/README.md` describes how to add a case.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -59,7 +58,7 @@ fn prepare(arguments: &Arguments) -> Result<Vec<Trial>> {
     Ok(trials)
 }
 
-/// A case on a backend; with `no_container` where that says why it cannot run in one.
+/// Returns the test of a case on a backend. `no_container` is the reason why no container is available.
 fn trial(case: &Arc<Case>, backend: Backend, no_container: Option<&str>) -> Trial {
     let name = format!("{}::{}", case.name, backend.name());
     let load = case.runs_on(backend).and_then(|()| match no_container {
@@ -77,7 +76,7 @@ fn trial(case: &Arc<Case>, backend: Backend, no_container: Option<&str>) -> Tria
     }
 }
 
-/// Whether the command line's filter can mean the case: a filter may go on to name a backend.
+/// Returns whether the command line's filter can select the case. A filter may also name a backend.
 fn named(arguments: &Arguments, case: &str) -> bool {
     arguments.filter.as_ref().is_none_or(|filter| case.contains(filter.split("::").next().unwrap_or_default()))
 }

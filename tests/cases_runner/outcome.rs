@@ -1,4 +1,4 @@
-//! Makes calls and notes their whole outcomes, without what differs from run to run.
+//! Makes calls and records their complete outcomes, without the parts that differ between runs.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::case::{Call, Case};
 
-/// What `{root}` and `{outside}` stand for on a backend.
+/// Values of `{root}` and `{outside}` on a backend.
 pub struct Names {
     pub root: String,
     pub outside: String,
@@ -41,7 +41,7 @@ pub fn drive(case: &Case, names: &Names, call: impl Fn(&str, &str, &str) -> Valu
     Ok(noted)
 }
 
-/// The outcome of one call as `result.json` has it.
+/// Returns the outcome of a call in the form of `result.json`.
 pub fn record(ok: bool, result: Value, text: &str, changes: Value, truncated: bool) -> Value {
     let key = if ok { "result" } else { "error" };
     json!({ "ok": ok, key: result, "text": text, "changes": changes, "truncated": truncated })
@@ -70,7 +70,7 @@ fn filled(value: &Value, names: &Names, outcomes: &[Value]) -> Result<Value> {
     })
 }
 
-/// `$0.entries.1.path`: the index of a call, and the way into its result.
+/// Parses a reference such as `$0.entries.1.path`: the index of a call, and a path in its result.
 fn reference(text: &str) -> Option<(usize, &str)> {
     let (index, path) = text.strip_prefix('$')?.split_once('.')?;
     Some((index.parse().ok()?, path))
@@ -89,7 +89,7 @@ fn look_up(index: usize, path: &str, outcomes: &[Value]) -> Result<Value> {
     Ok(value.clone())
 }
 
-/// Without times of this run, and with `{root}` and `{outside}` for absolute names.
+/// Returns a value without the times of this run, and with `{root}` and `{outside}` in place of absolute names.
 fn normal(value: &Value, key: &str, names: Option<&Names>) -> Value {
     match value {
         Value::String(_) if matches!(key, "accessed" | "changed") => Value::String("<time>".to_owned()),
@@ -117,7 +117,7 @@ fn without_times(text: &str) -> String {
     time.replace_all(text, kept).into_owned()
 }
 
-/// What `changes` gives tells when it was given.
+/// Removes the time from the tokens of `changes`.
 fn without_tokens(text: &str) -> String {
     static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"since=\d{13}-[0-9a-f]{16}").ok());
     TOKEN.as_ref().map_or_else(|| text.to_owned(), |token| token.replace_all(text, "since=<token>").into_owned())

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::tree::{self, Node, Tree};
 
-/// One step of `setup`.
+/// A step of `setup`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Setup {
@@ -51,7 +51,7 @@ steps! {
     Mtime { path: String, mtime: String }
 }
 
-/// What a case starts from.
+/// The tree before the calls of a case.
 #[derive(Default)]
 pub struct Start {
     pub tree: Tree,
@@ -62,7 +62,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// `input/` of a case's folder, with every step of its setup done.
+    /// Reads `input/` of a case's folder and applies the steps of its setup.
     pub fn read(folder: &Path, steps: &[Setup]) -> Result<Self> {
         let input = folder.join("input");
         let tree = if input.is_dir() { tree::read(&input)? } else { Tree::new() };

@@ -1,5 +1,4 @@
-//! Trees as maps from path to what is there; read from and written to a
-//! directory, and a tar archive.
+//! Trees as maps from paths to entries, read from and written to directories and tar archives.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,14 +14,14 @@ use rustix::fs::{CWD, FileType, mknodat};
 
 use super::setup::Start;
 
-/// What is at each path, directories too.
+/// Entries by path, including directories.
 pub type Tree = BTreeMap<Vec<u8>, Node>;
 
-/// What is at a path.
+/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     File(Vec<u8>),
-    /// A file of so many zero bytes, too many to hold.
+    /// A file of this many zero bytes, too large for memory.
     Sparse(u64),
     Directory,
     Link(String),
@@ -32,7 +31,7 @@ pub enum Node {
 /// Bytes of a file beyond which it is taken for a sparse one.
 const HELD: u64 = 64 << 20;
 
-/// The tree below a directory.
+/// Reads the tree below a directory.
 pub fn read(top: &Path) -> Result<Tree> {
     let mut tree = Tree::new();
     read_below(top, &[], &mut tree)?;
@@ -67,16 +66,16 @@ fn read_node(path: &Path) -> Result<Node> {
     })
 }
 
-/// The modes of the regular files below a directory.
+/// Returns the modes of the regular files below a directory.
 pub fn modes(top: &Path, tree: &Tree) -> Result<BTreeMap<Vec<u8>, u32>> {
     let files = tree.iter().filter(|(_, node)| matches!(node, Node::File(_)));
     let mode = |path: &Vec<u8>| Ok((path.clone(), fs::metadata(top.join(name(path)))?.permissions().mode() & 0o7777));
     files.map(|(path, _)| mode(path)).collect()
 }
 
-/// Makes what a case starts from in the empty directory `top`.
+/// Writes the start of a case to the empty directory `top`.
 pub fn write(start: &Start, top: &Path) -> Result<()> {
-    // Paths are in order, so a directory comes before what is in it.
+    // Paths are sorted, so a directory comes before its entries.
     for (path, node) in &start.tree {
         let shown = String::from_utf8_lossy(path).into_owned();
         write_node(&top.join(name(path)), node).with_context(|| shown)?;
@@ -108,7 +107,7 @@ fn write_node(path: &Path, node: &Node) -> Result<()> {
     Ok(())
 }
 
-/// What a case starts from, as the memory backend loads it.
+/// Returns the start of a case as an archive for the memory backend.
 pub fn pack(start: &Start) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for (path, node) in &start.tree {
@@ -136,7 +135,7 @@ pub fn pack(start: &Start) -> Result<Vec<u8>> {
     Ok(archive.into_inner()?)
 }
 
-/// The tree of a snapshot.
+/// Returns the tree of a snapshot.
 pub fn unpack(archive: &[u8]) -> Result<Tree> {
     let mut tree = Tree::new();
     for entry in tar::Archive::new(archive).entries()? {
@@ -162,7 +161,7 @@ pub fn unpack(archive: &[u8]) -> Result<Tree> {
     Ok(tree)
 }
 
-/// A path of a tree as the system has it.
+/// Converts a path of a tree to the form of the system.
 pub fn name(path: &[u8]) -> OsString {
     OsString::from_vec(path.to_vec())
 }

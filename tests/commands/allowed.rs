@@ -1,5 +1,5 @@
-//! A list of allowed commands, as a promise: what is not in it is not executed, whatever the line says and whatever a
-//! program that is in it does.
+//! The list of allowed commands: no other program is executed, whatever the line contains and whatever an allowed
+//! program does.
 
 use serde_json::json;
 
@@ -47,13 +47,13 @@ fn an_allowed_program_executes_no_other() {
     let fixture = Fixture::with(json!({"allow": ["git status"]}));
     init(&fixture);
     assert!(fixture.printed("git status -s").contains("a.txt"));
-    // What Git is told to run by the settings of the repository.
+    // The settings of a repository can make Git run programs.
     let settings = "[core]\n\tfsmonitor = touch ran; false\n[alias]\n\tst = !touch ran\n";
     let before = fixture.read(".git/config").unwrap();
     std::fs::write(fixture.root().join(".git/config"), before.clone() + settings).unwrap();
     fixture.shell("git status");
     assert!(fixture.read("ran").is_none());
-    // The same where the policy lets it have a shell.
+    // With a shell among the executables, the settings take effect.
     let free = Fixture::with(json!({"allow": ["git status"], "executables": ["/bin/sh", "/usr/bin/touch"]}));
     init(&free);
     std::fs::write(free.root().join(".git/config"), before + settings).unwrap();
@@ -119,12 +119,12 @@ fn a_loader_is_no_way_around_the_list() {
         assert!(fixture.read("ran").is_none(), "{ran}");
         assert!(ran["refused"].to_string().contains("ld-linux"), "{ran}");
     }
-    // Git and `make` run what a setting or a file says.
+    // Git and `make` run commands from settings and files.
     let fixture = Fixture::with(json!({"allow": ["git"]}));
     let outcome = fixture
         .call("shell", json!({"command": format!("git -c diff.external={loader} diff --no-index /dev/null a.txt")}));
     assert!(!outcome.text.contains("uid="), "{}", outcome.text);
-    // The same script where the person names the loader, or no program.
+    // The same script runs if the policy names the loader, or no program at all.
     for policy in [json!({"allow": ["sh"], "executables": [loader]}), json!({})] {
         let fixture = Fixture::with(policy);
         std::fs::write(fixture.root().join("run.sh"), &line).unwrap();

@@ -1,4 +1,4 @@
-//! What a command cannot do, as its caller sees it.
+//! Effects of the confinement that callers see.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::fixture::{CANARY, Fixture, stdout};
 
-/// The outside, by names, contents and modes.
+/// Returns names, contents and modes of the files outside.
 fn outside(fixture: &Fixture) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
     let mut found: Vec<_> = fs::read_dir(fixture.home.path().join("outside"))
@@ -55,7 +55,7 @@ fn nothing_outside_the_roots_is_read_or_changed() {
         assert!(!reported.contains(CANARY) && !reported.contains("root:"), "{line}: {reported}");
         assert_eq!(outside(&fixture), before, "{line}");
     }
-    // The same lines do it where nothing keeps them from it.
+    // Without confinement, the same lines succeed.
     let plain = std::process::Command::new("sh").arg("-c").arg(format!("cat {secret}")).output().unwrap();
     assert_eq!(String::from_utf8(plain.stdout).unwrap(), CANARY);
     let ran = fixture.shell(&format!("cat {secret}"));

@@ -1,5 +1,5 @@
-//! What commands have is what was opened for them, whatever tools, other commands and other processes rename or link
-//! between calls; and however much they ask, they end when they have to.
+//! Commands have access only to the directories that were opened for them, whatever tools, other commands and other
+//! processes rename or link between calls. They end at their time limit, however many requests they make.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -47,7 +47,7 @@ fn a_session_that_keeps_asking_is_killed_at_once() {
     assert_eq!(ran["timed_out"], false, "{ran}");
 }
 
-/// A home and its files are what a command was given, not what has that path when the next one runs.
+/// A command's home is the directory that was created for it, not the entry at its path when the next command runs.
 #[test]
 fn no_link_in_place_of_a_home_leads_out() {
     let fixture = Fixture::new();
@@ -58,7 +58,7 @@ fn no_link_in_place_of_a_home_leads_out() {
     fs::rename(&home, format!("{home}-moved")).unwrap();
     symlink(&outside, &home).unwrap();
     let mut ran = fixture.ok("write_stdin", json!({"session_id": session, "chars": "\n", "yield_time_ms": 5000}));
-    // A pause in the output ends an answer: on a busy machine the first one has the line end alone.
+    // On a busy machine, the first result may contain only a part of the output.
     while !stdout(&ran).contains("done") {
         assert!(ran["session_id"] == session && !ran.to_string().contains(CANARY), "{ran}");
         ran = fixture.ok("write_stdin", json!({"session_id": session, "chars": "", "yield_time_ms": 5000}));
@@ -72,7 +72,7 @@ fn no_link_in_place_of_a_home_leads_out() {
     assert_eq!(fs::read_dir(kept.path().join("outside")).unwrap().count(), 1);
 }
 
-/// Temporary directories are in no root, whatever the environment says.
+/// Temporary directories are in no root, whatever the environment contains.
 #[test]
 fn no_home_is_in_a_root() {
     let fixture = Fixture::new();
@@ -90,7 +90,7 @@ fn no_home_is_in_a_root() {
     assert!(!text.contains(fixture.root().to_str().unwrap()), "{text}");
 }
 
-/// A root in a root keeps its place against commands as against tools, and so does what holds it.
+/// Neither commands nor tools can move a root inside another root, or the directories above it.
 #[test]
 fn commands_do_not_move_replace_or_link_over_a_root() {
     let fixture = Fixture::new();
@@ -117,7 +117,7 @@ fn commands_do_not_move_replace_or_link_over_a_root() {
         workspace.call("shell", &json!({"command": line}).to_string());
         assert!(inner.is_dir() && !fs::symlink_metadata(&inner).unwrap().is_symlink(), "{line}");
     }
-    // Somebody else's process may do it; the root is the same directory then, or gone.
+    // Another process can move the root; calls then use the same directory, or report that it is gone.
     let _none = fs::remove_dir_all(&inner);
     symlink(&outside, &inner).unwrap();
     for (tool, arguments) in [

@@ -26,7 +26,8 @@ fn gone_soon(mark: &str) -> bool {
     false
 }
 
-/// A `paddock` with a session in which three processes run: one, one in the background, and one that left its session.
+/// Starts a `paddock` with a session of three processes: one in the foreground, one in the background, and one that
+/// left its session.
 fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
     fs::create_dir_all(home.path().join("work")).unwrap();
     // Whoever runs the tests in the background has it ignored.

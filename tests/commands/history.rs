@@ -1,4 +1,4 @@
-//! What commands change is told, kept and undone, as what tools change.
+//! Changes of commands are reported, stored and undone like changes of tools.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -104,7 +104,7 @@ fn nothing_is_left_in_the_state_directory() {
     assert_eq!(names, ["lock"], "what commands lock stays");
 }
 
-/// The process that keeps the record has fewer descriptors than the command changes paths.
+/// A command can change more paths than the recording process may have open descriptors.
 #[test]
 fn a_command_that_changes_more_paths_than_there_are_descriptors_is_recorded() {
     let fixture = Fixture::new();
@@ -122,7 +122,7 @@ fn a_command_that_changes_more_paths_than_there_are_descriptors_is_recorded() {
     assert_eq!((&restored["ok"], fixture.read("a.txt").unwrap()), (&json!(true), "one\n".to_owned()), "{restored}");
 }
 
-/// What a command moved is there once, and too large for the backup of the undoing.
+/// A moved file exists once and is too large for the backup of the undo.
 #[test]
 fn the_only_copy_of_a_large_file_is_not_taken_away() {
     let small = json!({"limits": {"max_file_bytes": 1000}, "backups": {"max_bytes": 1000}});
@@ -148,7 +148,7 @@ fn what_a_link_leads_to_is_not_restored_in_place_of_what_was_there() {
     fixture.ok("restore", json!({"backup": ran["backup"]}));
     assert_eq!([fixture.read("d/f"), fixture.read("src/f")].map(Option::unwrap), ["one\n", "theirs\n"]);
     assert!(fixture.root().join("d").symlink_metadata().unwrap().is_dir());
-    // One that somebody else put there stays, and nothing is written through it.
+    // A link that another process created stays, and nothing is written through it.
     let ran = fixture.shell("rm -r d");
     symlink("src", fixture.root().join("d")).unwrap();
     let refused = fixture.call("restore", json!({"backup": ran["backup"], "overwrite": true}));

@@ -1,4 +1,4 @@
-//! Whether commands run at all, which, and who is asked.
+//! Settings of the policy about commands, and their approval.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! One command, its output and its end.
+//! Single commands: output, exit status and limits.
 
 use std::time::{Duration, Instant};
 
@@ -45,8 +45,8 @@ fn the_environment_is_made_anew() {
     assert_eq!(fixture.shell("cat ~/kept")["exit_code"], 1, "each command has a home of its own");
 }
 
-/// What one command leaves in its home, such as `~/.gitconfig` with an alias that runs a program, the next one does not
-/// read; a session keeps its own.
+/// A file that a command leaves in its home, such as `~/.gitconfig` with an alias that runs a program, does not affect
+/// the next command; a session keeps its own home.
 #[test]
 fn no_command_writes_the_settings_of_another() {
     let fixture = Fixture::new();

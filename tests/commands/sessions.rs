@@ -1,4 +1,4 @@
-//! Commands that go on between calls.
+//! Sessions: commands that continue between calls.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, changes, stdout};
 
-/// Writes to a session until what it printed has `until`.
+/// Writes to a session and reads until the output contains `until`.
 #[track_caller]
 fn talk(fixture: &Fixture, session: &Value, chars: &str, until: &str) -> (String, Value) {
     let mut printed = String::new();

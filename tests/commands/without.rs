@@ -1,4 +1,4 @@
-//! Where the system cannot confine: commands are refused, and run only where somebody asked for that by name.
+//! Systems without confinement: commands are refused, unless the policy explicitly permits unconfined commands.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::fixture::CANARY;
 use crate::without::{Missing, without};
 
-/// What confinement needs, each with what is said where it is missing.
+/// Returns the requirements of the confinement, each with the message for its absence.
 fn needed() -> [(Missing, &'static str); 4] {
     let seccomp = |arguments| Missing { call: libc::SYS_seccomp, arguments };
     let (operation, flags) = (0, 1);
@@ -23,7 +23,7 @@ fn needed() -> [(Missing, &'static str); 4] {
     ]
 }
 
-/// The outcome of `cat ../outside/secret` by the command line, with these settings.
+/// Returns the outcome of `cat ../outside/secret` on the command line, with these settings.
 fn shell(home: &TempDir, missing: Option<Missing>, settings: &[&str]) -> (Option<i32>, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
     command.args(["call", "--root", "work", "--set", "commands.enabled=true"]);
@@ -74,7 +74,7 @@ fn unconfined_they_run_and_the_result_says_so() {
     }
 }
 
-/// Leave to run unconfined is not a wish to: where the system can confine, it does.
+/// The permission to run unconfined has no effect if the system can confine commands.
 #[test]
 fn with_all_of_it_they_are_confined_all_the_same() {
     for settings in [[].as_slice(), &["commands.unconfined=true"]] {

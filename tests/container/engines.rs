@@ -1,4 +1,4 @@
-//! What engines answer: recorded answers, given by a program of that name on the `PATH` of the command line.
+//! Recorded answers of container engines, returned by a program of the engine's name on the `PATH` of the command line.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ pub(super) const PODMAN: &str = include_str!("podman.json");
 /// `docker container inspect`, shortened after the reference of Docker's API 1.47.
 const DOCKER: &str = include_str!("docker.json");
 
-/// Programs that stand in for engines, and nothing else on the `PATH`.
+/// A `PATH` with mock engines only.
 pub(super) struct Engines(TempDir);
 
 impl Engines {
@@ -25,7 +25,7 @@ impl Engines {
         engines
     }
 
-    /// An engine that answers what was recorded, of a running container with this process.
+    /// Adds an engine with a recorded answer about a running container with this process.
     pub(super) fn record(&self, engine: &str, answer: &str, pid: u64) {
         let mut answer: Value = serde_json::from_str(answer).unwrap();
         answer[0]["State"]["Status"] = json!("running");
@@ -49,7 +49,7 @@ impl Engines {
         command.output().unwrap()
     }
 
-    /// Why a container cannot be opened.
+    /// Returns the error of opening a container.
     pub(super) fn refused(&self, container: &str) -> String {
         let output = self.call(container, "/etc/passwd");
         assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -139,7 +139,7 @@ fn an_engine_that_does_not_answer_is_ended() {
     assert!(started.elapsed() < Duration::from_secs(15));
 }
 
-/// Up to where podman starts nothing: what it says of a container that it only made.
+/// Podman's real description of a container that was created and not started.
 #[test]
 fn podman_s_own_answer_is_understood() {
     let Ok(version) = Command::new("podman").arg("--version").output() else {

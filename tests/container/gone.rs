@@ -87,7 +87,7 @@ fn kill(pid: u64) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL).unwrap();
 }
 
-/// A process that has this id now. The system counts up, and can be told where to go on.
+/// Starts a process with this id. The system assigns ids in ascending order, from a number that can be set.
 fn process_of_id(pid: u64) -> Option<Held> {
     for _ in 0..200 {
         fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).ok()?;

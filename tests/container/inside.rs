@@ -1,4 +1,4 @@
-//! What tools see in a container, and that they see nothing else.
+//! Tools see the files of the container and no others.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

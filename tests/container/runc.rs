@@ -10,7 +10,7 @@ use paddock::{Builder, Container, Outcome, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What no call may show: it is beside the container's root, not in it.
+/// Content of a file next to the container's root, which no call may return.
 pub(super) const CANARY: &str = "canary-of-the-host";
 
 pub(super) struct Running {
@@ -19,12 +19,13 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// One whose commands start in `/app`; none where this machine cannot run it, and then says why.
+    /// Starts a container whose commands start in `/app`. Returns `None` and prints the reason if this machine cannot
+    /// run it.
     pub(super) fn start() -> Option<Self> {
         Self::start_with(|_| {})
     }
 
-    /// The same with another configuration.
+    /// Starts a container with another configuration.
     pub(super) fn start_with(configure: impl FnOnce(&mut Value)) -> Option<Self> {
         if let Some(missing) = missing() {
             let hint = "`apt-get install runc busybox-static`, and run the tests as root";
@@ -74,7 +75,7 @@ impl Running {
         fs::write(path, config.to_string()).unwrap();
     }
 
-    /// Starts it, again where it was deleted.
+    /// Starts the container, also after its deletion.
     pub(super) fn run(&self) {
         let said = File::create(self.bundle().join("said")).unwrap();
         let mut command = Command::new("runc");
@@ -87,7 +88,7 @@ impl Running {
         self.directory.path()
     }
 
-    /// The root as it is on this machine.
+    /// Returns the path of the root on this machine.
     pub(super) fn root(&self) -> PathBuf {
         self.bundle().join("rootfs")
     }
@@ -134,7 +135,7 @@ impl Drop for Running {
     }
 }
 
-/// What this machine lacks to run one.
+/// Returns the missing requirement for containers, if any.
 pub(super) fn missing() -> Option<&'static str> {
     let has = |program: &str| Command::new(program).arg("--help").stdout(Stdio::null()).status().is_ok();
     match () {
@@ -145,14 +146,14 @@ pub(super) fn missing() -> Option<&'static str> {
     }
 }
 
-/// A call that has to succeed.
+/// Makes a call that must succeed, and returns its result.
 pub(super) fn call(workspace: &Workspace, tool: &str, arguments: Value) -> Value {
     let outcome = workspace.call(tool, &arguments.to_string());
     assert!(outcome.ok, "{tool} {arguments}: {}", outcome.text);
     outcome.value()
 }
 
-/// How a call that has to fail did so.
+/// Makes a call that must fail, and returns its error.
 pub(super) fn refusal(workspace: &Workspace, tool: &str, arguments: Value) -> Value {
     let outcome: Outcome = workspace.call(tool, &arguments.to_string());
     assert!(!outcome.ok, "{tool} {arguments}: {}", outcome.text);

@@ -64,7 +64,7 @@ impl Bad {
         }
     }
 
-    /// The path without `..`, if its text begins with that of the root.
+    /// Returns the path without `..`, if its text begins with that of the root.
     fn path(&self, path: &str) -> io::Result<PathBuf> {
         let mut real = PathBuf::new();
         for part in self.root.join(path).components() {
@@ -107,7 +107,7 @@ impl Bad {
         self.write(&path, text.replacen("inside", "x", 1).as_bytes())
     }
 
-    /// Stored entries, at whatever their names say.
+    /// Unpacks stored entries to the paths in their names.
     fn unpack(&self, archive: &Path, destination: &Path) -> io::Result<(Value, bool)> {
         let bytes = bytes(archive)?;
         let mut rest = bytes.as_slice();
@@ -125,7 +125,7 @@ impl Bad {
     }
 }
 
-/// The start of a file. Other kinds would not end, and are nothing to learn from.
+/// Reads the start of a regular file. Other kinds could be endless.
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

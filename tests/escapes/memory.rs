@@ -33,7 +33,7 @@ impl Subject for Memory {
     }
 }
 
-/// Everything in a directory, its links as they are.
+/// Packs all entries of a directory, with unchanged links.
 fn pack(root: &Path) -> std::io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     archive.follow_symlinks(false);

@@ -23,7 +23,7 @@ impl Audited {
         Self { directory, state, workspace, file }
     }
 
-    /// One with three reads, and so three records.
+    /// Creates an audit log with the records of three reads.
     fn read() -> Self {
         let audited = Self::new();
         (0..3).for_each(|_| assert!(audited.workspace.call("read_file", r#"{"path": "a.txt"}"#).ok));
@@ -51,7 +51,7 @@ impl Audited {
         self.file.with_file_name("audit.jsonl.head")
     }
 
-    /// The line at which the chain breaks.
+    /// Returns the line at which the chain breaks.
     fn broken_at(&self) -> Option<u64> {
         verify(&self.file, None).unwrap().problem.map(|(line, _)| line)
     }
@@ -174,7 +174,7 @@ fn a_torn_line_is_found_and_told_of() {
         assert!(report.notes[0].starts_with(&format!("line {}:", lines + 1)), "{:?}", report.notes);
         let text = fs::read_to_string(&audited.file).unwrap();
         assert!(text.contains(torn), "what was there stays");
-        // What the record tells of cannot be changed either.
+        // The bytes that the record describes cannot be changed either.
         fs::write(&audited.file, text.replacen(torn, &"x".repeat(torn.len()), 1)).unwrap();
         assert!(audited.broken_at().is_some());
         fs::write(&audited.file, &good).unwrap();

@@ -1,5 +1,5 @@
-//! Roots and Paddock's own directories between calls: renamed, replaced, deleted and linked over, and what holds them
-//! too. A call works in the directory that the workspace was opened on, or says that it is gone.
+//! Roots, Paddock's own directories and the directories above them are renamed, replaced, deleted and linked between
+//! calls. A call works in the directory that the workspace was opened on, or reports that it is gone.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 const CANARY: &str = "CANARY-of-outside";
 
-/// `top/work/a/b` is the root, `top/state` the state directory, `top/outside` what no call may reach: a tree in which
-/// each path of the root leads to a canary.
+/// Directories of a test: the root `top/work/a/b`, the state directory `top/state`, and `top/outside`, which no call
+/// may reach: each path of the root leads to a canary there.
 struct Fixture {
     _home: TempDir,
     top: PathBuf,
@@ -42,7 +42,7 @@ impl Fixture {
         outcome
     }
 
-    /// Reads, writes, changes and searches; nothing of that may reach what is outside.
+    /// Reads, writes, changes and searches; no call may reach the directory outside.
     fn work(&self) -> Vec<Outcome> {
         let before = tree(&self.top.join("outside"));
         let edits = json!([{"old_text": "inside", "new_text": "INSIDE"}, ]);
@@ -76,12 +76,12 @@ impl Fixture {
     }
 }
 
-/// All that a caller gets of a call.
+/// Returns the complete outcome of a call as text.
 fn shown(outcome: &Outcome) -> String {
     format!("{} {} {:?} {:?}", outcome.text, outcome.result, outcome.error, outcome.changes)
 }
 
-/// Everything below a directory: paths, sizes and times of change.
+/// Returns paths, sizes and change times of all entries below a directory.
 fn tree(top: &Path) -> Vec<(PathBuf, u64, i64, i64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(top).unwrap().map(Result::unwrap) {
@@ -95,7 +95,7 @@ fn tree(top: &Path) -> Vec<(PathBuf, u64, i64, i64)> {
     found
 }
 
-/// The root, and each directory above it, with what is left of the root's path from there.
+/// The root and each directory above it, with the rest of the root's path.
 const HOLDERS: [(&str, &str); 3] = [("work/a/b", ""), ("work/a", "b"), ("work", "a/b")];
 
 #[test]
@@ -155,7 +155,7 @@ fn a_root_that_is_deleted_is_gone_whatever_has_its_name() {
 
 #[test]
 fn two_workspaces_one_in_the_other() {
-    // Who may change what holds a root decides nothing about it.
+    // Write access to a directory above a root does not redirect the root.
     let fixture = Fixture::new();
     let agent = Workspace::builder().root(fixture.top.join("work")).no_state_dir().build().unwrap();
     fs::create_dir(fixture.top.join("work/x")).unwrap();
@@ -268,7 +268,7 @@ fn a_root_in_a_root_stays_where_it_is() {
         assert_eq!(read.text, "1|inside\n", "{tool} {arguments}: {:?}", read.error);
         assert!(top.join("sub/deep/inner/file.txt").exists(), "{tool} {arguments}");
     }
-    // What is in it can be changed by either path, and what is beside it too.
+    // The entries of the inner root can be changed by either path, and the entries next to it too.
     assert!(call("delete", json!({"path": "sub/deep/inner/file.txt"})).error.is_none());
     assert!(call("write_file", json!({"path": "sub/deep/other.txt", "content": "x\n"})).error.is_none());
     assert!(call("move", json!({"source": "a", "destination": "sub/a"})).error.is_none());
@@ -366,7 +366,7 @@ fn settings_that_name_a_directory_through_a_link_in_a_root_are_refused() {
     assert_eq!(tree(&fixture.top.join("outside")), before);
 }
 
-/// An error with its sources.
+/// Returns the message of an error with its sources.
 fn said(error: paddock::Error) -> String {
     format!("{:#}", anyhow::Error::from(error))
 }
@@ -384,7 +384,7 @@ fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
     assert_eq!(tree(&root).len(), 1);
 }
 
-/// By the path of the inner root, a copy into the source does not look like one.
+/// The path of the inner root hides that the destination is inside the source.
 #[test]
 fn a_directory_is_not_copied_into_itself_by_way_of_an_inner_root() {
     let fixture = Fixture::new();
@@ -443,7 +443,7 @@ fn rules_in_utf_16_hold() {
     }
 }
 
-/// The state directory is known by what it is, though it was made after the workspace was opened.
+/// The state directory is recognized by its identity, even if it was created after the workspace was opened.
 #[test]
 fn a_state_directory_that_was_moved_stays_closed() {
     let home = tempfile::tempdir().unwrap();
@@ -464,7 +464,7 @@ fn a_state_directory_that_was_moved_stays_closed() {
     assert!(root.join("moved/history").is_dir());
 }
 
-/// Where somebody names a state directory, no change goes without.
+/// If a state directory is named, every change needs it.
 #[test]
 fn a_state_directory_that_cannot_be_made_ends_every_change() {
     let home = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where it is raced: a workspace, what takes the place of its names, and what is outside.
+//! The directories of the races: a workspace, the entries that are swapped into it, and the files outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use tempfile::TempDir;
 
 pub const CANARY: &str = "CANARY-8d0f36a1c47e";
-/// A file that is outside alone.
+/// Name of a file that exists only outside.
 pub const ONLY_OUTSIDE: &str = "only-outside-2f9b";
 
 pub struct Arena {
@@ -42,13 +42,12 @@ impl Arena {
         Self { _keep: keep, top, outside }
     }
 
-    /// Fails where anything outside is not as it was.
+    /// Fails if anything outside has changed.
     pub fn check_outside(&self) {
         assert_eq!(look(&self.top.join("outside")), self.outside, "something outside was changed");
     }
 
-    /// Fails where something from outside is among the backups, or in what is copied and moved to names that are not
-    /// swapped.
+    /// Fails if content from outside is in the backups, or in copies and moves to names that are not swapped.
     pub fn check_kept(&self) {
         check(&self.top.join("state"));
         for name in ["copied", "copied-link", "moved"] {
@@ -59,7 +58,7 @@ impl Arena {
         }
     }
 
-    /// Fails where something from outside is anywhere in the workspace, in which nothing is swapped any more.
+    /// Fails if content from outside is anywhere in the workspace, after the swapping has ended.
     pub fn check_inside(&self) {
         ["ws", "spare"].iter().for_each(|directory| check(&self.top.join(directory)));
     }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 /// Times that a call of `read_files` names each raced file.
 const TIMES: usize = 4;
-/// Names that are swapped, each of which a walk meets.
+/// Number of swapped names; a walk visits all of them.
 const NAMES: u64 = 5;
 
-/// A call, and how many attempts it is: one for each raced name that it goes through by itself.
+/// A call, and the number of attempts that it counts for: one for each swapped name on its way.
 pub struct Raced {
     pub operation: &'static str,
     pub tool: &'static str,
@@ -15,7 +15,7 @@ pub struct Raced {
     pub attempts: u64,
 }
 
-/// The call of that number. A quarter of them are changes, which wait for the disk, and a quarter walks.
+/// Returns the call of a number. A quarter of the calls are changes, which wait for the disk, and a quarter are walks.
 pub fn call(number: u64) -> Raced {
     match number % 4 {
         1 => return change(number / 4),
@@ -37,7 +37,7 @@ fn walk(number: u64) -> Raced {
         4 => all("list", "glob", json!({"pattern": "**/only-*"})),
         5 => all("list", "tree", json!({})),
         6 => one("list", "list_dir", json!({"path": "d"})),
-        // What is near to it would be told.
+        // An error would name similar names.
         _ => one("describe", "stat", json!({"path": "d/only-outside-2f9"})),
     }
 }

@@ -35,7 +35,7 @@ struct Row {
     slowest: Duration,
 }
 
-/// The control: without it a clean run could be one that raced nothing.
+/// Runs the control: without it, a clean run could be one without any race.
 pub fn control() {
     let arena = Arena::new();
     let _swapper = Swapper::start(&arena.top);
@@ -47,7 +47,7 @@ pub fn control() {
     assert!((0..QUICK).any(|_| is_redirected()), "the race is too slow to find anything");
 }
 
-/// Races in a process of its own.
+/// Runs a race in a separate process.
 pub fn in_child(is_without: bool) {
     let wanted = std::env::var(WANTED).map_or(QUICK, |text| text.parse().unwrap());
     let mut command = Command::new("/proc/self/exe");
@@ -64,7 +64,8 @@ pub fn in_child(is_without: bool) {
     assert!(printed.contains("1 passed"), "the test has another name");
 }
 
-/// Makes that many attempts. Ends the process with a failure where one of them is anything but inside or refused.
+/// Makes `wanted` attempts. Ends the process with a failure if the result of an attempt is neither inside the workspace
+/// nor a refusal.
 pub fn run(wanted: u64) {
     // Whoever started it may be stopped.
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
@@ -136,7 +137,8 @@ fn print(rows: &BTreeMap<&str, Row>, attempts: u64, took: Duration) {
     println!("{attempts} attempts in {:.0} s", took.as_secs_f64());
 }
 
-/// When the call under way began, in milliseconds and one; 0 where there is none. Ends the process where it hangs.
+/// Starts a watchdog that ends the process if a call hangs. Returns the start of the current call, in milliseconds plus
+/// one; 0 without a call.
 fn watched(began: Instant) -> &'static AtomicU64 {
     static NOW: AtomicU64 = AtomicU64::new(0);
     std::thread::spawn(move || {

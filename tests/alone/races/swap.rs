@@ -9,7 +9,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 /// Has `swaps_in_child` swap in that directory.
 pub const SWAPS: &str = "PADDOCK_SWAPS_IN";
 
-/// A name in the workspace, and what takes its place.
+/// Names in the workspace, and the names that replace them.
 pub const PAIRS: [(&str, &str); 5] = [
     ("ws/d", "spare/link-to-outside"),
     ("ws/l", "spare/link-to-file"),
@@ -18,7 +18,7 @@ pub const PAIRS: [(&str, &str); 5] = [
     ("ws/a", "ws/b"),
 ];
 
-/// Ends with whoever started it.
+/// Swaps the names until the parent process ends.
 pub fn forever(directory: &Path) -> ! {
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     until(directory, || false);
@@ -30,7 +30,7 @@ pub fn until(directory: &Path, is_over: impl Fn() -> bool) {
     let top = openat(CWD, directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     while !is_over() {
         for (name, other) in PAIRS {
-            // What a call removed comes back when the call is over.
+            // An entry that a call removed is restored after the call.
             let _gone = renameat_with(&top, name, &top, other, RenameFlags::EXCHANGE);
         }
     }

@@ -5,7 +5,7 @@ use paddock_dialects::spec::ToolTraits;
 
 use crate::fixture::Fixture;
 
-/// The first two bytes say which tool; the rest is its JSON.
+/// Calls a tool, selected by the first two bytes, with the rest as its JSON.
 pub fn fuzz(bytes: &[u8]) {
     let [dialect, tool, rest @ ..] = bytes else { return };
     let Ok(arguments) = std::str::from_utf8(rest) else { return };

@@ -18,7 +18,7 @@ pub fn fuzz(bytes: &[u8]) {
     let change = |from: &str, to: &str| {
         fixture.call("edit_file", &json!({"path": "f", "edits": [{"old_text": from, "new_text": to}]}))
     };
-    // What is in the line stays, since without it the file may pass for another encoding.
+    // The line keeps its text, because without it another encoding might be detected.
     let new = format!("{line} zebra crossing");
     if change(&line, &new).error.is_some() {
         assert_eq!(fixture.bytes("f"), bytes, "an edit that is refused changes nothing");

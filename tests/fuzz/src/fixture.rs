@@ -1,4 +1,4 @@
-//! A workspace in memory, and what is in it.
+//! A workspace in memory with a small tree.
 
 use paddock_guest::engine;
 use paddock_types::entry::Time;
@@ -25,7 +25,7 @@ impl Fixture {
         Self { fs, policy: Policy::parse(policy, "paddock").unwrap() }
     }
 
-    /// One with a small tree, in which there are links.
+    /// Creates a workspace with a small tree that has links.
     pub fn furnished() -> Self {
         let fixture = Self::new();
         for (path, text) in [("a.txt", "one\ntwo\nthree\n"), ("dir/b.txt", "two\r\nthree\r\n"), ("dir/in/c", "x")] {
@@ -42,7 +42,7 @@ impl Fixture {
         self.fs.preopens().remove(0).dir
     }
 
-    /// A file with these bytes.
+    /// Writes a file with these bytes.
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let file = self.fs.open_file(&self.top(), name, Open::CreateNew).unwrap();
         self.fs.write(&file, 0, bytes).unwrap();
@@ -62,7 +62,7 @@ impl Fixture {
         self.call_as("paddock", tool, &arguments.to_string())
     }
 
-    /// The result of a call that has to succeed.
+    /// Makes a call that must succeed, and returns its result.
     pub fn ok(&self, tool: &str, arguments: &Value) -> Value {
         let outcome = self.call(tool, arguments);
         assert!(outcome.error.is_none(), "{tool} {arguments}: {:?}", outcome.error);
@@ -74,7 +74,7 @@ impl Fixture {
     }
 }
 
-/// The bytes up to the first NUL, and those after it, as text.
+/// Splits the bytes at the first NUL and returns both parts as text.
 pub fn halves(bytes: &[u8]) -> (String, String) {
     let at = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

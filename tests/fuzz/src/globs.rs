@@ -1,4 +1,5 @@
-//! Glob patterns: an answer in time, in order, without repetition, of what is there; page by page the same.
+//! Glob patterns: the result comes in time, sorted, without duplicates, with existing paths only, and is the same page
+//! by page.
 
 use paddock_types::entry::Kind;
 use serde_json::{Value, json};

@@ -16,7 +16,7 @@ pub fn fuzz(bytes: &[u8]) {
     let (shown, all) = (list(false), list(true));
     assert!(shown.iter().all(|path| all.contains(path)), "{shown:?} of {all:?}");
     assert_eq!(all, ["a.txt", "dir/b.txt", "dir/in/c"]);
-    // The same of a file that hides what it names from every tool. With a rule that nobody can read, all is hidden.
+    // The same file as `.agentignore`. With an invalid rule, everything is hidden.
     fixture.put(".agentignore", bytes);
     let secret = fixture.call("read_file", &json!({"path": "a.txt"}));
     let listed = fixture.call("glob", &json!({"pattern": "**", "include_ignored": true}));

@@ -1,4 +1,4 @@
-//! What is fuzzed. Each target takes any bytes, and fails by a panic where something that has to hold does not.
+//! Fuzz targets. Each target takes arbitrary bytes and panics if an invariant does not hold.
 
 #![allow(
     clippy::expect_used,

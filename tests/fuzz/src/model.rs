@@ -1,4 +1,5 @@
-//! A plan of operations: each does what it does to a plain map of paths, or is refused and does nothing.
+//! Sequences of operations, compared with a map of paths as the model: an operation has the same effect on both, or is
+//! refused without effect.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +9,15 @@ use serde_json::json;
 use crate::fixture::Fixture;
 use crate::tree::Tree;
 
-/// What the operations name.
+/// Paths of the operations.
 const PATHS: [&str; 12] = ["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "e", "e/a", "e/f", "e/f/g", "e/f/g/h"];
 const TEXTS: [&str; 4] = ["", "one\n", "two\ntwo\n", "one\ntwo\n"];
 const OPERATIONS: usize = 64;
 
-/// Files with what they hold, directories without.
+/// Paths with the content of files; `None` for directories.
 type Model = BTreeMap<String, Option<String>>;
 
-/// Three bytes are one operation: what, where, and with what.
+/// Runs operations, each encoded in three bytes: kind, path, argument.
 pub fn fuzz(bytes: &[u8]) {
     let fixture = Fixture::new();
     let mut model = Model::new();
@@ -58,7 +59,7 @@ fn tree(model: &Model) -> Tree {
     model.iter().map(|(path, load)| (path.clone(), node(load))).collect()
 }
 
-/// The model with the directories above a path, where it can have them.
+/// Returns the model with the directories above a path, if they can exist.
 fn with_parents(model: &Model, path: &str) -> Option<Model> {
     let mut model = model.clone();
     for (at, _) in path.match_indices('/') {

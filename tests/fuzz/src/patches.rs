@@ -4,13 +4,13 @@ use serde_json::json;
 
 use crate::fixture::{Fixture, halves};
 
-/// A patch as Codex writes them: the file, NUL, the patch's inner lines.
+/// Applies a patch in the format of Codex: the file, NUL, the inner lines of the patch.
 pub fn fuzz_patch(bytes: &[u8]) {
     let (file, patch) = halves(bytes);
     apply(&file, &format!("*** Begin Patch\n{patch}\n*** End Patch\n"));
 }
 
-/// A patch as `diff -u` writes them: the file, NUL, the hunks.
+/// Applies a unified diff: the file, NUL, the hunks.
 pub fn fuzz_unified(bytes: &[u8]) {
     let (file, hunks) = halves(bytes);
     apply(&file, &format!("--- a/a.txt\n+++ b/a.txt\n{hunks}"));

@@ -1,4 +1,4 @@
-//! Paths: what was written at one is read there, below the top, and a refusal changes nothing.
+//! Paths: text that was written at a path is read there and lies in the workspace, and a refusal changes nothing.
 
 use paddock_types::entry::Kind;
 use paddock_vfs::Filesystem;

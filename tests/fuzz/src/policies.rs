@@ -1,4 +1,4 @@
-//! Policies: what is taken is whole, and what narrows one never widens it.
+//! Policies: an accepted policy is complete, and narrowing never widens it.
 
 use paddock_policy::Policy;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Every input that once found something, or that leads to a place of its own, by every target.
+//! Runs every target with every input that once found a defect or that covers a separate branch.
 
 use std::fs;
 use std::path::Path;
