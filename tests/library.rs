@@ -91,7 +91,7 @@ fn a_builder_refuses_what_cannot_be_a_workspace() {
     assert!(mount("/notes").is_ok());
 }
 
-/// A policy that is named after it does not undo it.
+/// A policy that is set later does not widen it.
 #[test]
 fn read_only_holds_whatever_is_said_after_it() {
     let directory = TempDir::new().unwrap();

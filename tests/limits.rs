@@ -15,7 +15,7 @@ fn assert_code(outcome: &Outcome, code: ErrorCode) {
     assert_eq!(outcome.value()["code"], code.name());
 }
 
-/// A directory in which this search takes minutes: its automaton is too large to keep.
+/// Returns a directory and a pattern whose search takes minutes, because its automaton is too large for the cache.
 fn slow() -> (TempDir, &'static str) {
     let directory = TempDir::new().unwrap();
     let mut seed = 1u64;
@@ -48,7 +48,7 @@ fn cancelling_stops_the_guest() {
     let workspace = workspace(&directory);
     let options = CallOptions::default();
     let cancel = options.cancel.clone();
-    // Compiling the component is no part of what is measured.
+    // The compilation of the component is not measured.
     assert!(workspace.call("stat", r#"{"path": "."}"#).ok);
     let call = thread::spawn(move || (workspace.call_with("grep", search, &options), Instant::now()));
     thread::sleep(Duration::from_millis(200));

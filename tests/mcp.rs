@@ -31,7 +31,7 @@ impl Client {
         Self::start_with(stateless, json!({}), &[])
     }
 
-    /// A client that can do this, of a server with these options.
+    /// Starts a server with these options and a client with these capabilities.
     fn start_with(stateless: bool, capabilities: Value, options: &[&str]) -> Self {
         let (workspace, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
@@ -50,7 +50,7 @@ impl Client {
         Self { child, stdin, messages, workspace, _state: state, stateless, capabilities }
     }
 
-    /// A client of the era in which a session starts with `initialize`.
+    /// Starts a client of a protocol revision with `initialize`.
     fn legacy(version: &str) -> Self {
         let mut client = Self::start(false);
         client.initialize(version);
@@ -97,7 +97,7 @@ impl Client {
         self.request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Closes standard input; the server has to end well, having said nothing more.
+    /// Closes standard input. The server must end successfully without further output.
     fn close(mut self) {
         drop(self.stdin.take());
         let asked = Instant::now();
@@ -230,7 +230,7 @@ fn a_client_that_says_nothing_ends_it_well() {
     Client::start(false).close();
 }
 
-/// A search that takes longer than any test waits: its automaton is too large to keep, so it is slow at each byte.
+/// Starts a search that takes longer than any test waits, because its automaton is too large for the cache.
 fn slow(client: &Client) -> Value {
     let mut seed = 1u64;
     for name in 0..64 {
@@ -294,7 +294,7 @@ fn cpu_ticks(_child: &Child) -> u64 {
     0
 }
 
-/// A server that asks before it deletes, with a policy file beside the workspace.
+/// Starts a server whose policy requires approval of deletions; the policy file is next to the workspace.
 fn asking(stateless: bool, capabilities: Value) -> (Client, TempDir) {
     let home = TempDir::new().unwrap();
     let policy = home.path().join("policy.json");
@@ -346,13 +346,13 @@ fn a_person_at_a_stateless_client_is_asked_before_a_file_goes() {
     assert!(asked["result"]["inputRequests"]["approval"]["params"]["message"].as_str().unwrap().contains("a.txt"));
     let refused = client.request(2, "tools/call", again(&state, false));
     assert_eq!(refused["result"]["isError"], true, "{refused}");
-    // The state is good once, and a made up one never.
+    // The state is valid once; an invented state is never valid.
     for (id, state) in [(3, state), (4, json!("0123456789abcdef0123456789abcdef"))] {
         let asked = client.request(id, "tools/call", again(&state, true));
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
         assert!(is_there(&client));
     }
-    // What was shown is not what is there now.
+    // The content has changed since the person saw it.
     let asked = client.request(5, "tools/call", call.clone());
     fs::write(client.workspace.path().join("a.txt"), "another\n").unwrap();
     let changed = client.request(6, "tools/call", again(&asked["result"]["requestState"], true));
@@ -379,7 +379,7 @@ fn a_client_that_can_ask_nobody_is_told_so() {
     }
 }
 
-/// As in the reference server: the client's roots take the place of the command line's, and the policy stays.
+/// As in the reference server, the client's roots replace those of the command line; the policy still applies.
 #[test]
 fn an_older_client_s_roots_are_the_workspace_in_the_dialect_of_the_reference_server() {
     let homes = [TempDir::new().unwrap(), TempDir::new().unwrap()];
@@ -395,7 +395,7 @@ fn an_older_client_s_roots_are_the_workspace_in_the_dialect_of_the_reference_ser
     client.request(1, "initialize", hello);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     for (id, path) in (2..).zip(&paths) {
-        // A notification can be looked at after the call that follows it.
+        // The server may process a notification after the call that follows it.
         let question = (0..100).find_map(|_| {
             client.ask(10 * id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
             Some(client.next()).filter(|answer| answer["method"] == "roots/list")
@@ -478,11 +478,11 @@ fn files_are_resources_to_a_stateless_client() {
     resources(Client::start(true));
 }
 
-/// How long nothing may be said for it to count as silence: two looks and more.
+/// Time without a notification after which the test assumes that none follows: more than two checks of the server.
 const SILENCE: Duration = Duration::from_secs(4);
 
 impl Client {
-    /// The URI of what the server says was updated, and the subscription that it is told to.
+    /// Returns the URI of the next update notification, and its subscription.
     fn updated(&self) -> (String, Value) {
         let note = self.next();
         assert_eq!(note["method"], "notifications/resources/updated", "{note}");
@@ -506,15 +506,15 @@ fn a_subscriber_is_told_of_what_others_change() {
         assert_eq!(client.request(id, "resources/subscribe", json!({"uri": uri}))["result"], json!({}));
     }
     assert!(client.is_silent());
-    // The same size, and a directory's file far below.
+    // The first change keeps the size; the second is deep below a directory.
     fs::write(root.join("a.txt"), "two").unwrap();
     assert_eq!(client.updated().0, "file:///a.txt");
     fs::write(root.join("dir/deep/b.txt"), "two").unwrap();
     assert_eq!(client.updated().0, "file:///dir");
-    // The same content at another time is no change of a file.
+    // A new modification time alone is not a change of a file.
     fs::write(root.join("a.txt"), "two").unwrap();
     assert!(client.is_silent());
-    // The client's own call, and a file that goes and comes back.
+    // A change by the client's own call, and a file that is removed and created again.
     client.call(5, "write_file", json!({"path": "a.txt", "content": "three"}));
     assert_eq!(client.updated().0, "file:///a.txt");
     fs::remove_file(root.join("a.txt")).unwrap();
@@ -525,7 +525,7 @@ fn a_subscriber_is_told_of_what_others_change() {
     assert_eq!(client.request(6, "resources/unsubscribe", json!({"uri": "file:///a.txt"}))["result"], json!({}));
     fs::write(root.join("a.txt"), "four").unwrap();
     assert!(client.is_silent());
-    // The other subscription goes on, until it ends too.
+    // The other subscription continues until it ends too.
     fs::write(root.join("dir/c.txt"), "").unwrap();
     assert_eq!(client.updated().0, "file:///dir");
     client.request(7, "resources/unsubscribe", json!({"uri": "file:///dir"}));

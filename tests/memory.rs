@@ -1,4 +1,4 @@
-//! Workspaces in memory: what goes in, what comes out, how much there may be, and what stays.
+//! Workspaces in memory: loading, export, limits and persistence between calls.
 
 mod archives;
 mod kept;
@@ -8,7 +8,7 @@ mod room;
 use paddock::{Limits, Policy, Workspace};
 use serde_json::{Value, json};
 
-/// With room for so many bytes.
+/// Creates a workspace with a limit of bytes.
 fn workspace_of(max_tree_bytes: u64) -> Workspace {
     let limits = Limits { max_tree_bytes, ..Limits::default() };
     Workspace::memory(Policy { limits, ..Policy::default() }).unwrap()

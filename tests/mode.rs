@@ -91,8 +91,8 @@ fn set_id_bits_do_not_outlive_the_content_they_were_given_to() {
     assert_eq!(mode(&file), 0o755);
 }
 
-/// Rights that a program runs with are of the content that they were given to, and what a further name says of a file
-/// says nothing of another one.
+/// Set-user-id rights belong to the content for which they were set, and a further hard link does not transfer modes to
+/// another file.
 #[test]
 fn nothing_that_grants_is_carried_to_new_content() {
     // `struct vfs_cap_data` of revision 2: CAP_NET_BIND_SERVICE, effective.
@@ -123,12 +123,12 @@ fn nothing_that_grants_is_carried_to_new_content() {
     }
 }
 
-/// What an undoing brings back is for nobody who could not have it before.
+/// An undo grants access to no user who did not have it before.
 mod restored {
     use super::*;
     use serde_json::{Value, json};
 
-    /// A tree with a private key, a directory for its owner alone, one that nobody writes in, and a script.
+    /// A tree with a private key, a private directory, a read-only directory, and a script.
     struct Tree {
         home: TempDir,
         workspace: Workspace,

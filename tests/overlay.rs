@@ -62,7 +62,7 @@ fn content(workspace: &Workspace, path: &str) -> Option<String> {
     outcome.ok.then(|| outcome.value()["content"].as_str().unwrap().to_owned())
 }
 
-/// Everything below a directory, with what a change would leave a trace of.
+/// Returns all entries below a directory, with the data by which a change would be detected.
 fn status(top: &Path) -> Vec<(PathBuf, u64, u32, i64, i64)> {
     let (mut status, mut ahead) = (Vec::new(), vec![top.to_owned()]);
     while let Some(path) = ahead.pop() {

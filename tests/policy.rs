@@ -1,4 +1,4 @@
-//! The policy: its levels, its three formats, what a workspace's own file may do, and that nothing in there widens it.
+//! The policy: its layers, its three formats, and the workspace's file, which can only narrow it.
 
 #![cfg(unix)]
 
@@ -13,7 +13,7 @@ use paddock::{Access, Layers, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A user with a directory, and a workspace in a place of its own.
+/// A user with a home directory and a workspace.
 struct User {
     _top: TempDir,
     home: PathBuf,
@@ -35,13 +35,13 @@ impl User {
         self.home.join(".config/paddock")
     }
 
-    /// The user's own policy.
+    /// Writes the user's policy.
     fn sets(&self, yaml: &str) -> &Self {
         fs::write(self.config().join("policy.yaml"), yaml).unwrap();
         self
     }
 
-    /// The policy in the workspace.
+    /// Writes the policy in the workspace.
     fn project(&self, yaml: &str) -> &Self {
         fs::write(self.workspace.join(".paddock.yaml"), yaml).unwrap();
         self
@@ -59,24 +59,24 @@ impl User {
         self.command(arguments).output().unwrap()
     }
 
-    /// What a tool answers.
+    /// Makes a call and returns its result.
     fn call(&self, options: &[&str], tool: &str, arguments: Value) -> Value {
         let output = self.run(&[&["call"], options, &[tool, &arguments.to_string()]].concat());
         assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Why a tool refuses, if it does.
+    /// Makes a call and returns its error code, if it fails.
     fn code(&self, options: &[&str], tool: &str, arguments: Value) -> Option<String> {
         self.call(options, tool, arguments)["error"]["code"].as_str().map(str::to_owned)
     }
 
-    /// Every setting with its value and where it is from.
+    /// Returns every setting with its value and origin.
     fn show(&self, options: &[&str]) -> Value {
         shown(&mut self.command(&[&["policy", "show", "--json"], options].concat()))
     }
 
-    /// What is wrong, without the program's name.
+    /// Runs a command that must fail, and returns the message without the program's name.
     fn fails(&self, options: &[&str]) -> String {
         failure(&mut self.command(&[&["policy", "show"], options].concat()))
     }
@@ -126,13 +126,13 @@ fn each_level_wins_over_the_one_before() {
     assert_eq!(env(&mut show(&["--policy", &mine])), (json!(1_600), json!([format!("{mine}:3")])));
     let set = &["--policy", mine.as_str(), "--set", "limits.max_lines=1500"];
     assert_eq!(env(&mut show(set)), (json!(1_500), json!(["--set"])));
-    // And it is what calls have.
+    // Calls use the same value.
     let last =
         |options: &[&str]| user.call(options, "read_file", json!({"path": "a.txt"}))["result"]["end_line"].clone();
     assert_eq!((last(&[]), last(set)), (json!(1_800), json!(1_500)));
     let read_only = user.show(&["--set", "read_only=false", "--read-only"]);
     assert_eq!(read_only["read_only"], json!({"value": true, "from": ["--read-only"]}));
-    // A level that says nothing of a setting changes nothing of it.
+    // A layer without a setting does not change it.
     assert_eq!(user.show(set)["limits.max_files"], json!({"value": 1_000, "from": ["built in"]}));
 }
 
@@ -423,7 +423,7 @@ fn a_blocked_path_is_blocked_by_whichever_link_it_is_named() {
     }
 }
 
-/// A setting, what the user and the workspace say of it, and what comes of that.
+/// Settings: the user's value, the workspace's value, and the result.
 const NARROWED: &[(&str, &str, &str, &str)] = &[
     ("read_only", "read_only: false", "read_only: true", "true"),
     ("mode", "mode: unrestricted", "mode: restricted", "\"restricted\""),
@@ -525,7 +525,7 @@ fn a_workspace_s_own_file_widens_nothing() {
         let user = User::new();
         let failed = user.sets(own).project(&format!("# ours\n\n{widening}\n")).fails(&[]);
         assert_eq!(failed, format!("{}:3: {said}", user.project_file()), "{own} / {widening}");
-        // No command goes on without it.
+        // No command runs without the policy.
         let called = user.run(&["call", "stat", r#"{"path": "a.txt"}"#]);
         assert_eq!((called.status.code(), called.stdout.len()), (Some(3), 0));
     }

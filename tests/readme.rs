@@ -1,5 +1,5 @@
-//! The README and the guide: every command, path, link and setting in them, tried as it is written there, and their
-//! pictures, made from what the program prints.
+//! The README and the guide: every command, path, link and setting in them works as written, and their pictures are
+//! generated from the program's output.
 
 mod chart;
 mod commands;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The top directory of the repository.
+/// Returns the top directory of the repository.
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -30,7 +30,7 @@ fn run(command: &str, directory: &Path) -> Output {
     paddock.output().unwrap()
 }
 
-/// The arguments in `command`: words, and texts in single quotes.
+/// Returns the arguments in `command`: words, and texts in single quotes.
 fn words<'command>(command: &'command str) -> Vec<&'command str> {
     let part = |(index, part): (usize, &'command str)| {
         if index % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }
@@ -38,7 +38,7 @@ fn words<'command>(command: &'command str) -> Vec<&'command str> {
     command.split('\'').enumerate().flat_map(part).collect()
 }
 
-/// The files that the commands of the README and the guide expect in the current directory.
+/// Creates the files that the commands of the README and the guide expect in the current directory.
 fn project(directory: &Path) {
     fs::create_dir_all(directory.join("src")).unwrap();
     fs::write(directory.join("README.md"), pages::readme().text).unwrap();
@@ -48,7 +48,7 @@ fn project(directory: &Path) {
     fs::write(directory.join("change.json"), serde_json::json!({ "patch": patch }).to_string()).unwrap();
 }
 
-/// Compares `made` with the file at `path` in the repository, or writes it with `BLESS=1`.
+/// Compares a generated text with the file at `path` in the repository, or writes the file with `BLESS=1`.
 fn compare_or_bless(path: &str, made: &str) {
     let file = repository().join(path);
     if std::env::var_os("BLESS").is_some() {

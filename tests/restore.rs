@@ -58,7 +58,7 @@ impl Fixture {
     }
 }
 
-/// Each change, undone by its backup, then that undone: the trees of before and after come back byte by byte.
+/// Each change is undone by its backup, then the undo is undone: the trees are the same byte by byte.
 #[test]
 fn every_change_can_be_undone_and_done_again() {
     let patch = "*** Begin Patch\n*** Add File: n/m/new.txt\n+n\n*** Update File: a.txt\n*** Move to: moved.txt\n@@\n-one\n+1\n\
@@ -105,7 +105,7 @@ fn every_change_can_be_undone_and_done_again() {
     }
 }
 
-/// Nothing is held that is only put back, so that no file is too large for it.
+/// A file that is only moved back is not held in memory, so no file is too large.
 #[test]
 fn what_is_too_large_to_hold_can_be_undone_too() {
     for (tool, arguments) in [
@@ -157,7 +157,7 @@ fn a_path_alone_undoes_its_last_change() {
     fixture.ok("write_file", json!({"path": "a.txt", "content": "a"}));
     fixture.ok("restore", json!({"path": "x.txt"}));
     assert_eq!((read("x.txt").as_str(), read("a.txt").as_str()), ("first", "a"));
-    // Of a patch, one file alone.
+    // A single file of a patch is undone.
     let patch = "*** Begin Patch\n*** Delete File: x.txt\n*** Delete File: d/e/c.txt\n*** End Patch";
     fixture.ok("apply_patch", json!({"patch": patch}));
     let restored = fixture.ok("restore", json!({"path": "d/e"}));
@@ -184,7 +184,7 @@ fn what_was_changed_since_stays_unless_asked() {
     assert_eq!(fs::read(fixture.root().join("a.txt")).unwrap(), b"one\r\ntwo");
     fixture.ok("restore", json!({"backup": restored["backup"]}));
     assert_eq!(fs::read(fixture.root().join("a.txt")).unwrap(), b"somebody else's");
-    // What stands where something was deleted is someone else's.
+    // A new file at a deleted path belongs to another process.
     let backup = fixture.ok("delete", json!({"path": "x.txt"}))["backup"].clone();
     fs::write(fixture.root().join("x.txt"), "new").unwrap();
     assert_eq!(fixture.call("restore", json!({"backup": backup})).value()["code"], "changed-since-read");
@@ -210,7 +210,7 @@ fn the_oldest_backups_go() {
     let fixture = policy(|backups| backups.max_bytes = 10_000);
     (0..6).for_each(|number| drop(write(&fixture, number, 4_000)));
     assert_eq!(fixture.history().len(), 2);
-    // Too much to keep: said, and done all the same.
+    // The content is too large for the backup: the change is made, and a note says so.
     fs::write(fixture.root().join("big"), vec![b'x'; 20_000]).unwrap();
     let deleted = fixture.ok("delete", json!({"path": "big"}));
     assert_eq!(deleted["backup"], Value::Null);
@@ -226,7 +226,7 @@ fn the_oldest_backups_go() {
     assert!(fixture.history().is_empty());
 }
 
-/// The state directory may have been written to by anyone who can: nothing in it is believed.
+/// The state directory may contain forged files, which must not cause any change.
 #[test]
 fn damaged_and_forged_backups_change_nothing() {
     let fixture = Fixture::new(Policy::default());
@@ -269,8 +269,8 @@ fn damaged_and_forged_backups_change_nothing() {
 }
 
 /// A directory that is not empty is not removed, and nothing of it is copied either.
-/// One state directory can serve workspaces whose first root has the same path: what one of them changed in its other
-/// roots is not brought back in those of another.
+/// A state directory can serve several workspaces whose first root has the same path. A backup of one workspace's other
+/// roots is not restored in another workspace.
 #[test]
 fn a_backup_is_of_the_directories_that_were_changed() {
     let home = TempDir::new().unwrap();
@@ -295,7 +295,7 @@ fn a_backup_is_of_the_directories_that_were_changed() {
     assert_eq!(fs::read_to_string(path("B/lib/cfg")).unwrap(), "B/lib");
     assert_eq!(second.history(&HistoryArgs { limit: 9 }).unwrap().entries.len(), 1);
     assert!(call(&second, "restore", json!({"path": "cfg"})).ok);
-    // A new directory at the same path is another one too.
+    // A new directory at the same path is a different directory.
     fs::rename(path("work"), path("old")).unwrap();
     fs::create_dir(path("work")).unwrap();
     let refused = call(&open("A/lib"), "restore", json!({"path": "cfg"}));
@@ -318,7 +318,7 @@ fn a_change_that_fails_leaves_no_backup() {
     }
     let names = |entries: &[HistoryEntry]| entries.iter().map(|entry| entry.backup.clone()).collect::<Vec<_>>();
     assert_eq!(names(&fixture.history()), names(&before));
-    // So the last change of a path is the one that was made.
+    // Without a backup id, the last change of the path is undone.
     fixture.ok("restore", json!({"path": "d"}));
     assert_eq!(fs::read(fixture.root().join("d/b.bin")).unwrap(), b"\0\x01b");
 }

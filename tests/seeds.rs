@@ -1,5 +1,5 @@
-//! The specifications that Paddock implements, line by line: before each test
-//! stands what the specification says, with the number of its line.
+//! The specifications that Paddock implements, line by line. A comment before each test has the requirement and its
+//! line number.
 
 mod anthropic;
 mod chorus;

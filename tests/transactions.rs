@@ -1,5 +1,5 @@
-//! Work that can be thrown away: what is made in an overlay, shown as a patch,
-//! taken over all or in part, or not at all, by the library and the command line.
+//! Overlays as transactions: changes in an overlay are shown as a patch, and committed completely, partly or not at
+//! all, by the library and the command line.
 
 #![cfg(target_os = "linux")]
 
@@ -56,7 +56,7 @@ impl Fixture {
         self.builder().overlay(name).build().unwrap()
     }
 
-    /// `paddock overlay ACT …`, and what it prints.
+    /// Runs `paddock overlay ACT …` and returns its success and output.
     fn paddock(&self, arguments: &[&str]) -> (bool, String) {
         let (act, rest) = arguments.split_first().unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_paddock"))
@@ -78,7 +78,7 @@ fn ok(workspace: &Workspace, tool: &str, arguments: Value) {
     assert!(outcome.ok, "{tool} {arguments}: {}", outcome.text);
 }
 
-/// Every kind of change.
+/// Makes every kind of change.
 fn refactor(overlay: &Workspace) {
     ok(overlay, "edit_file", json!({"path": "main.rs", "edits": [{"old_text": "one()", "new_text": "ONE()"}]}));
     ok(overlay, "edit_file", json!({"path": "bin/run.sh", "edits": [{"old_text": "one", "new_text": "two"}]}));
@@ -97,7 +97,7 @@ fn refactor(overlay: &Workspace) {
     ok(overlay, "move", json!({"source": "link", "destination": "link2"}));
 }
 
-/// The tree as the overlay's tools see it.
+/// Returns the tree as the tools see it in the overlay.
 fn seen(overlay: &Workspace) -> Tree {
     let archive =
         overlay.call("glob", r#"{"pattern": "**", "include_hidden": true, "include_ignored": true, "limit": 10000}"#);
@@ -245,7 +245,7 @@ fn refactor_more(overlay: &Workspace) {
     ok(overlay, "delete", json!({"path": "main.rs"}));
 }
 
-/// The real files change, so whoever keeps a record is told.
+/// A commit changes the real files, so listeners and the audit log get a record.
 #[test]
 fn taking_over_is_told_to_listeners_and_the_audit() {
     let fixture = Fixture::new();
@@ -269,14 +269,14 @@ fn what_is_no_overlay_says_so() {
     assert_eq!(plain.commit(&[], false).unwrap_err().code, ErrorCode::Io);
     assert_eq!(plain.discard(&[]).unwrap_err().code, ErrorCode::Io);
     assert_eq!(plain.checkpoint("a").unwrap_err().code, ErrorCode::Io);
-    // One in which nothing was changed is one all the same.
+    // An overlay without changes is valid too.
     let overlay = fixture.overlay("new");
     assert_eq!(overlay.diff(&[], true).unwrap().differences.len(), 0);
     assert_eq!(overlay.commit(&[], false).unwrap().changes.len(), 0);
     assert_eq!(overlay.diff(&["main.rs".to_owned()], true).unwrap_err().code, ErrorCode::NotFound);
 }
 
-/// A process that is killed in the middle: whatever it had done, the next call finds all of it or nothing.
+/// After a process is killed during a commit, the next call finds all changes or none.
 #[test]
 fn a_killed_commit_is_all_or_nothing() {
     for after_ms in [5, 15, 25, 40, 60, 90] {

@@ -1,13 +1,13 @@
-//! What is in a directory, to be compared.
+//! The content of a directory, for comparison.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is at each path: a file's bytes, what a link says; none for a directory.
+/// Entries by path: the bytes of a file, the target of a link, `None` for a directory.
 pub type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-/// Everything below a directory, through no link.
+/// Returns all entries below a directory, without following links.
 pub fn tree_of(top: &Path) -> Tree {
     let (mut tree, mut ahead) = (Tree::new(), vec![top.to_owned()]);
     while let Some(directory) = ahead.pop() {

@@ -10,7 +10,7 @@ const PAGE: &str = "host/guide/src/architecture.md";
 const START: &str = "<!-- packages -->\n\n```text\n";
 const END: &str = "```\n";
 
-/// The packages of the Rust host, each above what it depends on, and the packages whose binaries it embeds.
+/// Packages of the Rust host in the order of their layers, each with the packages whose binaries it embeds.
 const HOSTS: [(&str, &[&str]); 3] =
     [("host/cli", &[]), ("host/rust", &["component", "host/supervisor"]), ("host/supervisor", &[])];
 
@@ -29,7 +29,7 @@ pub(super) fn packages_in(manifest: &str) -> Vec<String> {
     packages
 }
 
-/// The package that a line of the dependencies names, if it is one of this repository.
+/// Returns the package of this repository that a line of the dependencies names.
 fn package(line: &str) -> Option<String> {
     let name = line.split(['.', ' ', '=']).next()?;
     match name.strip_prefix("paddock-") {
@@ -39,7 +39,7 @@ fn package(line: &str) -> Option<String> {
     }
 }
 
-/// One line of the diagram.
+/// A line of the diagram.
 struct Row {
     package: String,
     dependencies: Vec<String>,
@@ -106,7 +106,7 @@ fn the_architecture_page_shows_the_packages() {
     }
 }
 
-/// What the host embeds is what its build script builds, and a change of any crate of the guest has it built anew.
+/// The build script builds the embedded packages, and builds them again after a change of any crate of the guest.
 #[test]
 fn the_build_script_builds_what_the_host_embeds() {
     let script = fs::read_to_string(repository().join("host/rust/build.rs")).unwrap();

@@ -6,20 +6,20 @@ pub(crate) struct Import {
     /// The inline modules of the file around it.
     pub(crate) inside: Vec<String>,
     pub(crate) path: Vec<String>,
-    /// The name that it has in the file, where a `use` declaration gives it one.
+    /// Name in the file, if the `use` declaration renames it.
     alias: Option<String>,
-    /// It is in an inline module that only tests are compiled with.
+    /// Whether the import is in an inline module that is compiled only for tests.
     pub(crate) is_of_tests: bool,
 }
 
 impl Import {
-    /// The name that the file's other items, and modules that import from it, know it by.
+    /// Returns the name by which other items and modules refer to it.
     pub(crate) fn name(&self) -> Option<&String> {
         self.alias.as_ref()
     }
 }
 
-/// What a file says of modules.
+/// The modules and imports of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     /// All paths that can name a module of the same crate.
@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     fn file(&mut self) {
-        // Whether the item that comes next is compiled for tests alone.
+        // Whether the next item is compiled only for tests.
         let mut is_of_tests = false;
         while self.at < self.tokens.len() {
             match self.token(0) {
@@ -201,7 +201,7 @@ fn tokens(source: &str) -> Vec<String> {
     tokens
 }
 
-/// Length of the string literal at the start.
+/// Returns the length of the string literal at the start.
 fn string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -215,7 +215,7 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// Length of the raw or byte string literal at the start.
+/// Returns the length of the raw or byte string literal at the start.
 fn raw(text: &str) -> Option<usize> {
     let after = text.strip_prefix("br").or(text.strip_prefix('r'))?;
     let hashes = after.len() - after.trim_start_matches('#').len();
@@ -225,7 +225,7 @@ fn raw(text: &str) -> Option<usize> {
     Some(body.find(&end).map_or(text.len(), |at| start + at + end.len()))
 }
 
-/// Length of the character literal at the start, or of a lifetime's quote.
+/// Returns the length of the character literal at the start, or of the quote of a lifetime.
 fn character(text: &str) -> usize {
     let mut rest = text.char_indices().skip(1);
     match (rest.next(), rest.next()) {

@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use super::Client;
 
-/// Memory in bytes that the server may take beyond what it has after its first call.
+/// Maximum growth of the server's memory after its first call, in bytes.
 const MAX_GROWTH: u64 = 64 << 20;
 
-/// A server whose output is read by the test alone.
+/// A server whose output only the test reads.
 struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -66,7 +66,7 @@ impl Server {
         })
     }
 
-    /// The memory that the server has now beyond what it had after its first call.
+    /// Returns the growth of the server's memory since its first call.
     fn growth(&self) -> u64 {
         resident(&self.child).saturating_sub(self.base)
     }
@@ -132,7 +132,7 @@ fn read(id: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// Memory in bytes that belongs to the process alone.
+/// Returns the private memory of the process in bytes.
 fn resident(child: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

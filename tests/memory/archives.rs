@@ -1,4 +1,4 @@
-//! Archives: the same tree comes out, and a hostile one changes nothing.
+//! Archives: loading and export return the same tree, and a hostile archive changes nothing.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use tar::{EntryType, Header};
 
 use super::{read, write};
 
-/// Members as they are written, whatever they say.
+/// An archive with arbitrary members.
 #[derive(Default)]
 struct Archive(Vec<u8>);
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, stdout};
 
-/// It as a component of `wasi:cli/command`, and as a module of preview 1 where that can be built.
+/// Returns the program as a component of `wasi:cli/command`, and as a module of preview 1 if that can be built.
 pub fn tools() -> impl Iterator<Item = &'static Path> {
     static TOOLS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let component = build("wasm32-wasip2").unwrap_or_else(|cause| panic!("{cause}"));
@@ -33,7 +33,7 @@ fn build(target: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A workspace with it, with these settings, and these of `commands`.
+/// Creates a workspace with the program and these settings of the policy and of `commands`.
 pub fn desk_under(tool: &Path, policy: Value, mut commands: Value) -> Fixture {
     commands["programs"] = json!({ "tool": tool });
     Fixture::under(policy, commands)
@@ -43,14 +43,14 @@ pub fn fixture(tool: &Path) -> Fixture {
     desk_under(tool, json!({}), json!({}))
 }
 
-/// What the program did: steps with a word for each argument.
+/// Runs steps of the program, and returns the result.
 #[track_caller]
 pub fn tool(fixture: &Fixture, steps: &[&str]) -> Value {
     let args: Vec<_> = steps.join(" -- ").split(' ').map(str::to_owned).collect();
     fixture.ok("run_program", json!({ "name": "tool", "args": args }))
 }
 
-/// What it printed; every step has to go well.
+/// Runs steps that must succeed, and returns the output.
 #[track_caller]
 pub fn printed(fixture: &Fixture, steps: &[&str]) -> String {
     let ran = tool(fixture, steps);
@@ -58,7 +58,7 @@ pub fn printed(fixture: &Fixture, steps: &[&str]) -> String {
     stdout(&ran)
 }
 
-/// How its steps failed: each is one that has to.
+/// Runs steps that must fail, and returns their errors.
 #[track_caller]
 pub fn failures(fixture: &Fixture, steps: &[&str]) -> Vec<String> {
     let ran = tool(fixture, steps);

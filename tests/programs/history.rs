@@ -1,4 +1,4 @@
-//! What a program changed is told, kept and undone, as what tools change.
+//! Changes of programs are reported, stored and undone like changes of tools.
 
 use std::fs;
 

@@ -96,7 +96,7 @@ fn a_program_runs_in_an_asynchronous_runtime_too() {
     });
 }
 
-/// Each listing holds all names of its directory, and a move looks at all that is moved.
+/// A listing holds all names of its directory, and a move visits all moved entries; both respect the time limit.
 #[test]
 fn many_names_do_not_outlast_the_time() {
     let fixture = fixture(tools().next().unwrap());

@@ -1,4 +1,4 @@
-//! One program: what it is given, what it prints, how it ends.
+//! Single programs: arguments, environment, output and exit status.
 
 use std::fs;
 

@@ -55,7 +55,7 @@ const GROUPS: [Group; 4] = [
     },
 ];
 
-/// The first table of `section` whose header has all columns, and its row: the cells by column.
+/// Returns the cells of a row by column, in the first table of the section whose header has all columns.
 fn cells(report: &str, group: &Group) -> Vec<String> {
     let section = report.split_once(group.section).expect(group.section).1;
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
@@ -66,7 +66,7 @@ fn cells(report: &str, group: &Group) -> Vec<String> {
     group.bars.iter().map(|(name, _)| row[column(name)].clone()).collect()
 }
 
-/// The milliseconds of a cell such as `213 ms`.
+/// Returns the milliseconds of a cell such as `213 ms`.
 fn milliseconds(cell: &str) -> f64 {
     let (number, unit) = cell.split_once(' ').expect(cell);
     let factor = match unit {
@@ -78,7 +78,7 @@ fn milliseconds(cell: &str) -> f64 {
     number.parse::<f64>().unwrap() * factor
 }
 
-/// The line of the report that names date and machine.
+/// Returns the line of the report that names date and machine.
 fn machine(report: &str) -> &str {
     let run = report.split_once("## This run\n\n").unwrap().1;
     run.lines().next().unwrap().trim_end_matches('.')

@@ -1,4 +1,5 @@
-//! The commands in blocks of `sh`: too long or too far-reaching to run here, but every option and path has to exist.
+//! Commands in blocks of `sh`. They take too long or have too many effects to run here, but every option and path must
+//! exist.
 
 use std::fs;
 use std::process::Command;
@@ -37,7 +38,7 @@ fn check(line: &str) {
     }
 }
 
-/// Has the program parse the arguments: with `--help` at the end it does nothing else.
+/// Makes the program parse the arguments; with `--help` at the end it does nothing else.
 fn check_options(arguments: &str) {
     let temporary = tempfile::tempdir().unwrap();
     let output = run(&format!("{arguments} --help"), temporary.path());

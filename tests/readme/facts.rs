@@ -15,7 +15,7 @@ fn the_table_of_the_policy_is_that_of_the_program() {
     assert!(page.contains(&format!("\n\n{table}\n")), "`paddock policy table` prints another table:\n{table}");
 }
 
-/// Every block of YAML is a policy; that of the policy's page sets what the text says.
+/// Every block of YAML is a valid policy, and the block on the page about the policy has the described effects.
 #[test]
 fn every_policy_is_one() {
     let mut policies = 0;

@@ -6,14 +6,14 @@ use std::path::Path;
 use super::pages::{self, GUIDE, Page};
 use super::repository;
 
-/// The targets of the links and pictures in the prose.
+/// Returns the targets of the links and pictures in the prose.
 fn targets(page: &Page) -> Vec<String> {
     let prose = page.prose();
     let targets = prose.split("](").skip(1).map(|rest| rest.split_once(')').unwrap().0.to_owned());
     targets.filter(|target| !target.starts_with("https://")).collect()
 }
 
-/// The anchor of a heading, as GitHub and mdbook make it.
+/// Returns the anchor of a heading, as GitHub and mdbook generate it.
 fn anchor(heading: &str) -> String {
     let kept = |c: char| match c {
         ' ' => Some('-'),
@@ -23,7 +23,7 @@ fn anchor(heading: &str) -> String {
     heading.chars().filter_map(kept).collect()
 }
 
-/// Fails where no file, or no heading in it, is at `target`.
+/// Fails if `target` names no file, or no heading in it.
 fn check(page: &Page, target: &str) {
     let (file, fragment) = target.split_once('#').map_or((target, None), |(file, name)| (file, Some(name)));
     let directory = Path::new(&page.path).parent().unwrap();
@@ -78,7 +78,7 @@ fn the_readme_links_to_every_page() {
     }
 }
 
-/// A reader who sees no pictures has a text for each.
+/// Every picture has a text for readers who do not see pictures.
 #[test]
 fn every_picture_has_a_text() {
     let mut pictures = 0;
@@ -108,7 +108,7 @@ fn every_path_that_is_named_exists() {
     let mut paths = 0;
     for page in pages::all().into_iter().chain([pages::contributing()]) {
         let spans = page.code_spans();
-        // `NAME` stands for the reader's own.
+        // `NAME` is a placeholder for the reader's value.
         let named = spans.iter().filter(|code| tops.iter().any(|top| code.starts_with(top)) && !code.contains("NAME"));
         for path in named {
             assert!(repository().join(path).exists(), "{}: {path}", page.path);

@@ -1,4 +1,4 @@
-//! The pages: the README and the guide's, and what is in them.
+//! The pages of the README and the guide, and their parts.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ pub(super) const GUIDE: &str = "host/guide/src";
 
 /// A page of Markdown.
 pub(super) struct Page {
-    /// Its path from the top of the repository.
+    /// Path from the top of the repository.
     pub path: String,
     pub text: String,
 }
@@ -26,7 +26,7 @@ impl Page {
         Self { path: path.to_owned(), text: fs::read_to_string(repository().join(path)).expect(path) }
     }
 
-    /// The fenced blocks, in order.
+    /// Returns the fenced blocks, in order.
     pub(super) fn blocks(&self) -> Vec<Block<'_>> {
         let mut blocks = Vec::new();
         let mut open: Option<Block<'_>> = None;
@@ -42,12 +42,12 @@ impl Page {
         blocks
     }
 
-    /// The blocks in `language`.
+    /// Returns the blocks in `language`.
     pub(super) fn blocks_in(&self, language: &str) -> Vec<String> {
         self.blocks().into_iter().filter(|block| block.language == language).map(|block| block.text).collect()
     }
 
-    /// The text without fenced blocks.
+    /// Returns the text without fenced blocks.
     pub(super) fn prose(&self) -> String {
         let mut fenced = false;
         let mut prose = String::new();
@@ -61,13 +61,13 @@ impl Page {
         prose
     }
 
-    /// The code spans of the prose.
+    /// Returns the code spans of the prose.
     pub(super) fn code_spans(&self) -> Vec<String> {
         let odd = |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
         self.prose().lines().flat_map(odd).collect()
     }
 
-    /// The headings, without their marks.
+    /// Returns the headings without `#`.
     pub(super) fn headings(&self) -> Vec<String> {
         let heading = |line: &str| line.starts_with('#').then(|| line.trim_start_matches('#').trim().to_owned());
         self.prose().lines().filter_map(heading).collect()
@@ -78,12 +78,12 @@ pub(super) fn readme() -> Page {
     Page::read("README.md")
 }
 
-/// A page of the guide, by its name without `.md`.
+/// Returns a page of the guide by its name without `.md`.
 pub(super) fn guide(name: &str) -> Page {
     Page::read(&format!("{GUIDE}/{name}.md"))
 }
 
-/// The names of the guide's pages without `.md`, the summary excepted.
+/// Returns the names of the guide's pages without `.md`, except the summary.
 pub(super) fn names() -> Vec<String> {
     let files = fs::read_dir(repository().join(GUIDE)).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> =
@@ -93,7 +93,7 @@ pub(super) fn names() -> Vec<String> {
     names
 }
 
-/// The names of the decision records, as pages of the guide.
+/// Returns the names of the decision records, as pages of the guide.
 pub(super) fn decisions() -> Vec<String> {
     let files = fs::read_dir(repository().join(GUIDE).join("decisions")).unwrap();
     let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -104,7 +104,7 @@ pub(super) fn contributing() -> Page {
     Page::read("CONTRIBUTING.md")
 }
 
-/// The README and all pages of the guide.
+/// Returns the README and all pages of the guide.
 pub(super) fn all() -> Vec<Page> {
     let pages = names().into_iter().chain(decisions());
     std::iter::once(readme()).chain(pages.map(|name| guide(&name))).collect()

@@ -1,4 +1,4 @@
-//! The picture of a terminal: commands that are run here, and what they print.
+//! The picture of a terminal: commands that run here, and their output.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -33,7 +33,7 @@ struct Line {
     class: &'static str,
 }
 
-/// What `command` prints in `directory`.
+/// Returns the output of `command` in `directory`.
 fn printed(command: &str, directory: &Path) -> String {
     let Some((call, filter)) = command.split_once(" | jq -r .") else {
         let mut words = command.split(' ');
@@ -47,7 +47,7 @@ fn printed(command: &str, directory: &Path) -> String {
     member.as_str().expect(command).trim_end().to_owned()
 }
 
-/// The text in lines of at most [`COLUMNS`], cut at spaces.
+/// Wraps the text at spaces to lines of at most [`COLUMNS`].
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {

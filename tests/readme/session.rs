@@ -6,7 +6,7 @@ use std::fs;
 
 use super::pages;
 
-/// Each call of the session with the lines that the page shows of its text.
+/// Returns each call of the session with the lines of its text on the page.
 fn session() -> Vec<(String, Vec<String>)> {
     let page = pages::guide("commands");
     let block = page.blocks_in("text").concat();

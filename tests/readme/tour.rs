@@ -25,14 +25,14 @@ fn steps(page: &pages::Page) -> Vec<Step> {
     steps
 }
 
-/// Whether `shown` is `printed`, in which each `…` of `shown` stands for any text.
+/// Returns whether `shown` equals `printed`, where each `…` in `shown` matches any text.
 fn is_shown(shown: &str, printed: &str) -> bool {
     let mut parts = shown.split('…');
     let Some(rest) = printed.strip_prefix(parts.next().unwrap()) else { return false };
     parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1)) == Some("")
 }
 
-/// Whether the lines are those printed, in which a line `…` stands for all further lines.
+/// Returns whether the lines equal the printed lines, where a line `…` matches all further lines.
 fn are_shown(shown: &[String], printed: &str) -> bool {
     match shown.split_last() {
         Some((last, before)) if last == "…" => {
@@ -65,7 +65,7 @@ fn check(Step { command, shown }: &Step, directory: &Path) {
     assert!(command != "history" || stdout.contains("notes.txt"), "{stdout}");
 }
 
-/// What the tour of a page leaves in `notes.txt`, where it is not what the project began with.
+/// Returns the content of `notes.txt` after the tour of a page.
 fn notes_after(page: &str) -> &'static str {
     if page.ends_with("overlays.md") { "The color is red.\n" } else { "The colour is TODO.\n" }
 }

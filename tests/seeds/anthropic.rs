@@ -65,7 +65,7 @@ fn str_replace() {
     let fixture = fixture();
     let done = edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}));
     assert!(done.starts_with("The file a.txt has been edited. Here's the result of running `cat -n` on a snippet of a.txt:\n     1\tone\n     2\t2\n     3\tthree\nReview the changes"), "{done}");
-    // Without a new text the old one goes.
+    // Without a new text, the old text is deleted.
     edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "2\n"}));
     assert_eq!(fixture.get("a.txt"), "one\nthree\n");
     // The tool that the model learned with expanded tabs; they stay here.

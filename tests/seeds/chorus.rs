@@ -32,7 +32,7 @@ fn nothing_outside_the_workspace() {
         ] {
             assert_eq!(fixture.fails(tool, arguments)["error"]["code"], "outside-workspace", "{tool} {path}");
         }
-        // A link is deleted itself, never what it leads to.
+        // The link itself is deleted, never its target.
         if path != "out" {
             assert_eq!(
                 fixture.fails("file.delete", json!({"path": path}))["error"]["code"],

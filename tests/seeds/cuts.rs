@@ -1,10 +1,10 @@
-//! No dialect leaves something out without saying so in the text that a model reads.
+//! No dialect leaves anything out without a notice in the text for the model.
 
 use serde_json::{Value, json};
 
 use super::support::Fixture;
 
-/// Words by which a text says that it is not complete.
+/// Words that mark a text as incomplete.
 const WORDS: &[&str] = &[
     "there are more",
     "continues",
@@ -20,7 +20,7 @@ fn long_file() -> String {
     (1..=2_500).map(|line| format!("line {line:050}\n")).collect()
 }
 
-/// A tree in which a file is longer than a page, and a directory has more entries than any listing.
+/// Creates a tree with a file longer than a page, and a directory with more entries than any listing shows.
 fn fixture(dialect: &'static str) -> Fixture {
     let fixture = Fixture::with(dialect, &[("long.txt", &long_file()), ("memories/long.txt", &long_file())]);
     for top in ["many", "memories/many"] {
@@ -141,7 +141,7 @@ fn a_page_past_the_end_is_empty() {
     }
 }
 
-/// A tree as JSON cannot say that it is cut.
+/// A tree as JSON has no place for a notice.
 #[test]
 fn a_json_tree_is_complete_or_fails() {
     let fixture = fixture("mcp-filesystem");
@@ -150,7 +150,7 @@ fn a_json_tree_is_complete_or_fails() {
     fixture.ok("directory_tree", json!({"path": ".", "excludePatterns": ["many", "memories"]}));
 }
 
-/// What the reference server reads whole is read whole, or refused with the part that can be read.
+/// A file that the reference server reads completely is read completely, or refused with a hint to read parts.
 #[test]
 fn a_large_file_is_read_in_parts_that_are_whole() {
     let fixture = Fixture::new("mcp-filesystem");

@@ -33,7 +33,7 @@ fn nothing_outside_the_worktree() {
             ("list_files", json!({"path": path})),
             ("search_files", json!({"query": "s", "path": path})),
         ] {
-            // What is at a link's own name exists, which `create_file` says first.
+            // The link itself exists, which `create_file` reports first.
             let error = fixture.fails(tool, arguments)["error"].clone();
             let is_taken = tool == "create_file" && path == "out" && error == "FileExistsError";
             assert!(error == "SandboxError" || is_taken, "{tool} {path}: {error}");

@@ -238,7 +238,7 @@ fn archives() {
     assert_eq!(fixture.fails("extract_archive", over)["error"]["category"], "conflict");
     fixture.ok("restore_file", json!({"backup_path": out["backupPath"]}));
     assert!(!fixture.has("copy"));
-    // What the policy blocks comes out of no archive either: it goes in under another name.
+    // A blocked file cannot be unpacked either: the archive contains it under another name.
     let free = Fixture::with_policy(
         "dotnet-prompt",
         &[("bin/x.exe", "MZ")],

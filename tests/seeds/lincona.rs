@@ -154,7 +154,7 @@ fn apply_patch_freeform() {
     assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": "--- a\n+++ b\n"}))["error"], "PatchParseError");
 }
 
-// 23 to 25: `shell`, `exec_command`, `write_stdin`, which the host has to enable.
+// 23 to 25: `shell`, `exec_command` and `write_stdin`, which the host must enable.
 #[test]
 fn commands_are_not_enabled() {
     let fixture = fixture();

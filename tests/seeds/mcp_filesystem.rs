@@ -1,5 +1,5 @@
-//! The reference file system server of the Model Context Protocol: its tools,
-//! and where this one is safer. `tests/mcp_client/swap.js` holds the two side by side.
+//! The tools of the reference file system server of the Model Context Protocol, and the differences that make Paddock
+//! safer. `tests/mcp_client/swap.js` compares the two servers.
 
 use serde_json::json;
 
@@ -125,7 +125,8 @@ fn changing() {
     assert_eq!(fixture.get("src/b.rs"), "fn b() {\nd();\n}\n");
 }
 
-// Where the reference is unsafe: it takes the first of several matches, rewrites CRLF as LF, and moves over what is there.
+// The reference is unsafe: it edits the first of several matches, converts CRLF to LF, and replaces existing files on a
+// move.
 #[test]
 fn safer_than_the_reference() {
     let fixture = fixture();

@@ -1,10 +1,10 @@
-//! What every dialect says of its tools holds.
+//! The descriptions and schemas of all dialects are correct.
 
 use serde_json::{Value, json};
 
 use super::support::Fixture;
 
-/// Whether `value` is as `schema` says, as far as these schemas go.
+/// Fails if `value` does not match `schema`, as far as these schemas use JSON Schema.
 fn fits(schema: &Value, value: &Value) -> Result<(), String> {
     if let Some(any) = schema["anyOf"].as_array() {
         return match any.iter().any(|schema| fits(schema, value).is_ok()) {
@@ -47,7 +47,7 @@ fn fits(schema: &Value, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A call that succeeds for each tool of each dialect, on the tree below.
+/// Returns a successful call of each tool of each dialect, on the tree below.
 fn calls() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     let envelope = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch";
     vec![
@@ -183,7 +183,7 @@ fn every_tool_has_a_case_here() {
     }
 }
 
-/// Names that every provider takes; a dot is written as `_` where one is not taken.
+/// Names are valid for every provider; `_` replaces a dot if a provider does not accept dots.
 #[test]
 fn names_are_unique_and_plain() {
     for dialect in paddock::dialects().unwrap() {

@@ -1,4 +1,4 @@
-//! A workspace of its own for a test, spoken to in one dialect.
+//! A separate workspace for a test, in one dialect.
 
 use std::fs;
 use std::path::Path;
@@ -12,9 +12,9 @@ use tempfile::TempDir;
 pub struct Fixture {
     dialect: &'static str,
     workspace: Workspace,
-    /// What is said to every plan, and the plans that were shown.
+    /// Decision about every plan, and the plans so far.
     person: Arc<Mutex<(Decision, Vec<Plan>)>>,
-    /// Holds the workspace and, beside it, what must never be seen.
+    /// Directory with the workspace and, next to it, secret files.
     home: TempDir,
 }
 
@@ -23,12 +23,12 @@ impl Fixture {
         Self::with(dialect, &[])
     }
 
-    /// A workspace that holds these files.
+    /// Creates a workspace with these files.
     pub fn with(dialect: &'static str, files: &[(&str, &str)]) -> Self {
         Self::with_policy(dialect, files, "{}")
     }
 
-    /// The same under a policy.
+    /// Creates a workspace with these files and a policy.
     pub fn with_policy(dialect: &'static str, files: &[(&str, &str)], policy: &str) -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
@@ -55,17 +55,17 @@ impl Fixture {
         self.home.path().join("work")
     }
 
-    /// What a person says to every plan from now on.
+    /// Sets the decision about all further plans.
     pub fn answer(&self, decision: Decision) {
         self.person.lock().unwrap().0 = decision;
     }
 
-    /// The plans that a person was asked about.
+    /// Returns the plans so far.
     pub fn asked(&self) -> Vec<Plan> {
         self.person.lock().unwrap().1.clone()
     }
 
-    /// The file in which an audit is kept, if one is.
+    /// Returns the path of the audit log.
     pub fn audit(&self) -> std::path::PathBuf {
         self.home.path().join("state/audit.jsonl")
     }
@@ -96,7 +96,7 @@ impl Fixture {
         self.workspace.call_with(tool, &arguments.to_string(), &CallOptions::dialect(self.dialect))
     }
 
-    /// The result of a call that succeeds.
+    /// Makes a call that must succeed, and returns its result.
     #[track_caller]
     pub fn ok(&self, tool: &str, arguments: Value) -> Value {
         let outcome = self.call(tool, arguments);
@@ -104,7 +104,7 @@ impl Fixture {
         outcome.value()
     }
 
-    /// The failure of a call that fails, in the dialect's shape.
+    /// Makes a call that must fail, and returns its error in the dialect's shape.
     #[track_caller]
     pub fn fails(&self, tool: &str, arguments: Value) -> Value {
         let outcome = self.call(tool, arguments);
@@ -113,7 +113,7 @@ impl Fixture {
         outcome.value()
     }
 
-    /// Every way out that the specifications name, for a path argument.
+    /// Returns path arguments that lead outside, for every way that the specifications name.
     pub fn ways_out(&self) -> Vec<String> {
         let _ = fs::remove_file(self.root().join("out"));
         self.link("out", "../secret.txt");

@@ -1,4 +1,4 @@
-//! One operation through every dialect that has it leaves the same bytes.
+//! An operation leaves the same bytes in every dialect that has it.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn writing_over_a_file() {
     ]);
 }
 
-/// A byte order mark, CRLF and the missing final newline stay, whoever edits.
+/// Edits in every dialect keep a byte order mark, CRLF and a missing final newline.
 #[test]
 fn editing() {
     let (path, old, new) = ("a.txt", "one\ntwö", "1\n2");

@@ -17,11 +17,11 @@ pub struct Client {
     is_mcp: bool,
 }
 
-/// What a call came to: its result, or what a model is told of its failure.
+/// Outcome of a call: its result, or the text of its error.
 pub type Answer = Result<Value, String>;
 
 impl Client {
-    /// One at the directory `work` in `home`, which has its state too.
+    /// Starts a process for the directory `work` in `home`, which also contains the state.
     pub fn start(home: &Path, is_mcp: bool) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
         command.arg(if is_mcp { "mcp" } else { "batch" }).arg("--root").arg(home.join("work"));
@@ -39,7 +39,7 @@ impl Client {
         client
     }
 
-    /// Makes a call. None where the process is no more.
+    /// Makes a call. Returns `None` if the process has ended.
     pub fn try_call(&mut self, tool: &str, arguments: &Value) -> Option<Answer> {
         if !self.is_mcp {
             self.send(&json!({"tool": tool, "arguments": arguments}));
@@ -69,7 +69,7 @@ impl Client {
         let pid = Pid::from_child(&self.child);
         let killer = thread::spawn(move || {
             thread::sleep(time);
-            // It is not waited for before, so that the number is nobody else's.
+            // The process was not reaped yet, so that its id is not reused.
             kill_process(pid, Signal::KILL).unwrap();
         });
         let mut done = 0;
@@ -86,7 +86,7 @@ impl Client {
     }
 
     fn send(&mut self, message: &Value) {
-        // One that was killed does not read.
+        // A killed process does not read.
         let _ = writeln!(self.stdin, "{message}");
     }
 

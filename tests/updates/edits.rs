@@ -1,4 +1,4 @@
-//! Edits of the same files by several processes: what was reported is there, and nothing else.
+//! Edits of the same files by several processes: exactly the reported edits are in the files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -60,7 +60,7 @@ fn together(
     (done, refused)
 }
 
-/// How often each line is in all files.
+/// Returns the number of occurrences of each line in all files.
 fn lines(home: &Path) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     for file in 0..FILES {
@@ -94,7 +94,7 @@ fn every_edit_that_was_reported_is_there() {
         client.call("edit_file", &json!({"path": format!("{}.txt", number % FILES), "edits": insertion(mark)}))
     });
     println!("{count} edits by {PROCESSES} processes: {} done, {} refused", done.len(), refused.len());
-    // One waits for the other, and each finds the end.
+    // The processes wait for each other, and each finds the end.
     assert_eq!((done.len(), refused.len()), (count / PROCESSES * PROCESSES, 0), "{refused:?}");
     check(home.path(), &done, &refused, 1);
 }

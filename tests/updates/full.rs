@@ -1,4 +1,4 @@
-//! A file system without room: the change is made, or refused with the tree as it was.
+//! A full file system: a change is made, or refused without effect.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ const PAGE: usize = 4096;
 struct Small(TempDir);
 
 impl Small {
-    /// None where this user may mount nothing.
+    /// Mounts a file system; returns `None` if this user may not.
     fn mount(options: &str) -> Option<Self> {
         let home = TempDir::new().unwrap();
         let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(home.path()).output();
@@ -74,7 +74,7 @@ fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
         fs::write(root.join("a.txt"), "one\ntwo\n").unwrap();
         fs::write(root.join("dir/b.txt"), "b".repeat(PAGE)).unwrap();
         let open = || Workspace::builder().root(&root).state_dir(small.0.path().join("state")).build();
-        // Its own directory of the state may find no room either.
+        // The state directory may not fit either.
         let Ok(workspace) = open() else { continue };
         fill(small.0.path());
         let before = tree(&root);
@@ -107,7 +107,7 @@ fn without_room_a_change_is_made_or_refused() {
             fs::create_dir(top.join("filler")).unwrap();
             let filler = top.join("filler/file");
             fs::write(&filler, []).unwrap();
-            // As much as there is room for, but for so many pages.
+            // The filler leaves only the given number of pages free.
             let mut file = fs::OpenOptions::new().append(true).open(&filler).unwrap();
             while std::io::Write::write_all(&mut file, &[0; PAGE]).is_ok() {}
             let full = file.metadata().unwrap().len();

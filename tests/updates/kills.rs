@@ -1,4 +1,4 @@
-//! Processes killed in the middle of changes: every file has the same version, the last one reported or the one after it.
+//! Processes are killed during changes: all files have the same version, the last reported one or the next.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn a_process_killed_at_any_time_leaves_one_version() {
     assert!(changes > 0, "nothing was done before each kill");
 }
 
-/// What every file holds after the next process looked, with nothing beside them.
+/// Returns the version of all files after the recovery by the next process, and checks that no other files exist.
 fn recovered(home: &Path) -> usize {
     let mut client = Client::start(home, false);
     client.call("stat", &json!({"path": "."})).unwrap();
@@ -78,7 +78,7 @@ fn recovered(home: &Path) -> usize {
     versions[0]
 }
 
-/// Large enough to be torn.
+/// Returns the content of a version, large enough that a write can be interrupted.
 fn content(version: usize) -> String {
     format!("version {version} {}\n", "x".repeat(20_000 + version % 7))
 }

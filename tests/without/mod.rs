@@ -1,4 +1,4 @@
-//! Commands run on a kernel that seems to lack system calls, by a filter that the child puts on itself.
+//! Simulation of kernels without certain system calls, by a filter in the child process.
 
 #![allow(unsafe_code, reason = "a filter has to be put on between fork and exec")]
 
@@ -11,23 +11,23 @@ use seccompiler::SeccompCmpArgLen::Qword;
 use seccompiler::SeccompCmpOp::MaskedEq;
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
 
-/// What a call seems to be to the child.
+/// A system call that the child cannot use.
 pub struct Missing {
-    /// Its number.
+    /// Number of the system call.
     pub call: libc::c_long,
     /// Only where these arguments, by index, have these bits of a mask.
     pub arguments: Vec<(u8, u64, u64)>,
 }
 
-/// `openat2`, which resolves paths inside a directory where the kernel has it.
+/// Returns the entry for `openat2`, which resolves paths inside a directory.
 pub fn openat2() -> Missing {
     Missing { call: libc::SYS_openat2, arguments: Vec::new() }
 }
 
-/// Runs the command where the call is unknown. Starting it fails where the filter does not do what it is for.
+/// Makes a command run without the system call. The start of the command fails if the filter has no effect.
 pub fn without(command: &mut Command, missing: Missing) {
     let filter = filter(&missing);
-    // SAFETY: what runs between fork and exec makes system calls and nothing else; the filter is made before.
+    // SAFETY: between fork and exec, the closure only makes system calls; the filter is created before.
     unsafe {
         command.pre_exec(move || {
             apply_filter(&filter).map_err(|_| io::ErrorKind::Unsupported)?;
@@ -50,7 +50,8 @@ fn filter(missing: &Missing) -> BpfProgram {
     filter.try_into().unwrap()
 }
 
-/// Whether the kernel seems not to know a call with these arguments. The others are zero, so that it does nothing.
+/// Returns whether a call with these arguments is unknown. The other arguments are zero, so that the call has no
+/// effect.
 pub fn is_unknown(missing: &Missing) -> bool {
     let argument = |index: u8| missing.arguments.iter().find(|it| it.0 == index).map_or(0, |it| it.2);
     // SAFETY: none of the calls does anything with null pointers.

@@ -1,5 +1,6 @@
-//! Does what its arguments say, one step after the other: `tool STEP [ARGUMENT]... [-- STEP [ARGUMENT]...]...`. A step that
-//! fails says how on standard error, and the others go on; the status is the number of those that failed.
+//! A test program that executes the steps in its arguments in order: `tool STEP [ARGUMENT]... [-- STEP
+//! [ARGUMENT]...]...`. A step that fails prints its error, and the next step follows; the exit status is the number of
+//! failed steps.
 
 use std::ffi::{CString, c_char, c_int};
 use std::fs::{self, File, OpenOptions};
