@@ -130,7 +130,7 @@ fn commands(criterion: &mut Criterion) {
     group.bench_function("true, confined", |bench| bench.iter(|| ok(&workspace, "shell", &json!({"command": "true"}))));
 }
 
-/// There are none elsewhere.
+/// Does nothing: other systems have no commands.
 #[cfg(not(target_os = "linux"))]
 fn commands(_criterion: &mut Criterion) {}
 

@@ -1,5 +1,5 @@
-//! What size costs: walks over ever larger trees, and many workspaces at once in
-//! one process. `benches/README.md` holds the figures.
+//! Costs by size: walks over trees of increasing size, and many workspaces at the same time in one process.
+//! `benches/README.md` has the figures.
 //!
 //! `cargo bench -p paddock-cli --bench scale` goes up to 100,000 entries;
 //! `PADDOCK_SCALE=1000000` in the environment goes on to a million.
@@ -34,7 +34,7 @@ fn main() {
     many();
 }
 
-/// A listing, a glob and a search of a whole tree, each the median of five.
+/// Measures a listing, a glob and a search of a whole tree, each as the median of five runs.
 fn walks(entries: usize) {
     let tree = trees::entries(entries);
     let workspace = workspace(&tree);
@@ -68,7 +68,7 @@ fn many() {
     println!("| a read of 4 KB beside {} searches of 150 MB: median, 99 in 100 | {} |", WORKSPACES - 1, shown(&beside));
 }
 
-/// Reads a second, each workspace by a thread of its own.
+/// Returns the number of reads per second, with one thread per workspace.
 fn throughput(workspaces: &[Workspace]) -> f64 {
     let (done, started) = (AtomicU64::new(0), Instant::now());
     thread::scope(|scope| {
@@ -84,7 +84,7 @@ fn throughput(workspaces: &[Workspace]) -> f64 {
     done.into_inner() as f64 / started.elapsed().as_secs_f64()
 }
 
-/// How long reads take, while the others search without end.
+/// Returns the durations of reads while other workspaces search continuously.
 fn latencies(workspace: &Workspace, searching: &[Workspace]) -> Vec<Duration> {
     let is_over = AtomicBool::new(false);
     let mut times = thread::scope(|scope| {
@@ -141,7 +141,7 @@ fn on_disk(top: &Path) -> u64 {
     blocks * 512
 }
 
-/// The most memory that this process had.
+/// Returns the peak memory of this process.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

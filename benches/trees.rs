@@ -1,4 +1,4 @@
-//! Generated trees: the same bytes on every machine, made once and kept under `target/`.
+//! Generated trees, the same bytes on every machine, created once under `target/`.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ const WORDS: [&str; 24] = [
     "parse", "token", "offset", "length", "match", "while", "struct", "impl", "self", "const", "string", "result",
 ];
 
-/// 20,000 files, 150 MB of text like source code, in 400 directories.
+/// Returns a tree of 20,000 files in 400 directories, 150 MB of text that resembles source code.
 pub fn source_tree() -> PathBuf {
     made_once("source-20000", |top| {
         let mut random = Random(7);
@@ -26,14 +26,15 @@ pub fn source_tree() -> PathBuf {
     })
 }
 
-/// A directory of 10,000 small files.
+/// Returns a directory of 10,000 small files.
 pub fn wide_dir() -> PathBuf {
     made_once("wide-10000", |top| {
         (0..10_000).try_for_each(|number| fs::write(top.join(format!("file{number:05}.txt")), "x\n"))
     })
 }
 
-/// So many files, a thousand in a directory: most of them empty, since what costs is their number.
+/// Returns a tree of `count` files, a thousand in each directory. Most of them are empty, because the costs depend on
+/// their number.
 pub fn entries(count: usize) -> PathBuf {
     made_once(&format!("entries-{count}"), |top| {
         for number in 0..count {
@@ -48,7 +49,7 @@ pub fn entries(count: usize) -> PathBuf {
     })
 }
 
-/// A text of 100 MB, in lines of 64 bytes, and a text of 4 KB.
+/// Returns a directory with a text of 100 MB, in lines of 64 bytes, and a text of 4 KB.
 pub fn texts() -> PathBuf {
     made_once("texts", |top| {
         let mut file = std::io::BufWriter::new(fs::File::create(top.join("large.txt"))?);
@@ -59,7 +60,7 @@ pub fn texts() -> PathBuf {
     })
 }
 
-/// A place for a tree that a bench changes.
+/// Returns a directory for a tree that a benchmark changes.
 pub fn scratch(name: &str) -> PathBuf {
     let dir = top().join(format!("scratch-{name}"));
     let _ = fs::remove_dir_all(&dir);

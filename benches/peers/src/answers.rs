@@ -1,4 +1,4 @@
-//! What programs answered, in one form, so that their answers can be compared.
+//! Answers of programs in a common form, so that they can be compared.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer(BTreeSet<(String, String)>);
 
-/// How a program that prints lines says what it found.
+/// Format of a program's output lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A path a line.
@@ -22,7 +22,7 @@ pub enum Form {
 }
 
 impl Answer {
-    /// One text, such as a page of a file; the last line feed is none of it.
+    /// Creates the answer for one text, such as a page of a file, without its last line feed.
     pub fn text(text: &str) -> Self {
         let text = text.strip_suffix('\n').unwrap_or(text);
         Self(BTreeSet::from([(String::new(), text.to_owned())]))
@@ -33,7 +33,7 @@ impl Answer {
         Self(paths.into_iter().map(|path| (path, String::new())).collect())
     }
 
-    /// What a program printed.
+    /// Parses the output of a program.
     pub fn printed(form: Form, outputs: &[Vec<u8>]) -> Result<Self> {
         let mut facts = BTreeSet::new();
         for line in outputs.iter().flat_map(|output| output.split(|&byte| byte == b'\n')) {
@@ -45,7 +45,7 @@ impl Answer {
         Ok(Self(facts))
     }
 
-    /// The results of paddock's `grep` and `glob`.
+    /// Creates the answer for results of Paddock's `grep` and `glob`.
     pub fn paddock(results: &[Value]) -> Self {
         let mut facts = BTreeSet::new();
         let each = |name: &'static str| {
@@ -69,7 +69,7 @@ impl Answer {
         Self(facts)
     }
 
-    /// Leaves out what is about one of these paths.
+    /// Removes the facts about these paths.
     pub fn without(mut self, paths: &HashSet<String>) -> Self {
         self.0.retain(|(path, _)| !paths.contains(path));
         self
@@ -84,12 +84,12 @@ impl Answer {
         Self::names(relative)
     }
 
-    /// How many facts there are.
+    /// Returns the number of facts.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The first fact that only one of the two has, in words.
+    /// Describes the first fact that only one of the two answers has.
     pub fn first_difference(&self, name: &str, other: &Self, other_name: &str) -> Option<String> {
         let ((path, text), has, has_not) = match self.0.symmetric_difference(&other.0).next() {
             Some(fact) if self.0.contains(fact) => (fact, name, other_name),

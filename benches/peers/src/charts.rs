@@ -23,8 +23,8 @@ const SERIES: [(&str, &str); 6] = [
 ];
 const RATIOS: [(&str, &str); 2] = [(CALL, "#1f6feb"), (BATCH, "#39a0c9")];
 
-/// Writes those that these rows allow into `benches/charts/`, removes the
-/// others, which would be of another run, and names what is there.
+/// Writes the charts for which these rows have data to `benches/charts/`, removes charts of other runs, and returns the
+/// names of the written files.
 pub fn write(rows: &[Row], sizes: &[Size]) -> Result<Vec<&'static str>> {
     let dir = places::repository().join("benches/charts");
     fs::create_dir_all(&dir)?;
@@ -63,7 +63,7 @@ impl Scale {
     }
 }
 
-/// One line of the first chart.
+/// A line of the first chart.
 struct Line {
     name: &'static str,
     colour: &'static str,
@@ -124,7 +124,7 @@ fn short_time(exponent: i32) -> String {
     }
 }
 
-/// The lines, and their names in the order in which they end, apart from each other.
+/// Draws the names of the lines in the order of their ends, without overlap.
 fn legend(svg: &mut Svg, mut lines: Vec<Line>, x: &Scale, y: &Scale) {
     let end = |line: &Line| line.points.last().map_or(0.0, |(_, time)| *time);
     lines.sort_by(|a, b| end(b).total_cmp(&end(a)));
@@ -139,7 +139,7 @@ fn legend(svg: &mut Svg, mut lines: Vec<Line>, x: &Scale, y: &Scale) {
     }
 }
 
-/// Where the bars of the second chart begin, and how far they reach.
+/// Left edge and maximum length of the bars in the second chart.
 const LEFT: f64 = 250.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 70.0;

@@ -1,7 +1,7 @@
-//! The guard: a few ratios between paddock and ripgrep, held to those on record.
+//! The guard: compares a few ratios between Paddock and ripgrep with recorded ones.
 //!
-//! Both sides have one thread, so that the ratios are about the code and not
-//! about how many cores a machine has; what threads gain is a ratio of its own.
+//! Both programs have one thread, so that the ratios do not depend on the number of cores; the gain from threads is a
+//! separate ratio.
 
 use std::collections::HashSet;
 use std::fs;
@@ -25,19 +25,19 @@ use crate::work::{Bench, Rules, printing, read, showing};
 const RG_1: &str = "rg -j1";
 const TREE: Kind = Kind::Generated(10_000);
 const ROUNDS: usize = 5;
-/// How much worse than its record a ratio may be, where the record does not say.
+/// Default factor by which a ratio may exceed the recorded one.
 const FACTOR: f64 = 1.5;
 const QUERIES: [&str; 6] =
     ["rare literal", "common literal", "classes", "one of ten words", "case-insensitive", "two lines of context"];
-/// One read is too short to be compared with a process.
+/// Number of reads in one measurement, because a single read is too short.
 const READS: usize = 50;
-/// What tells whether threads help.
+/// Name of the ratio that shows the gain from threads.
 const SPREAD: &str = "rare literal, all threads over one";
 
 /// `recorded.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// A ratio fails that is more than so many times the one on record.
+    /// Maximum factor by which a ratio may exceed the recorded one.
     factor: f64,
     /// The ratio of medians, paddock over ripgrep, for each piece of work.
     ratios: Map<String, Value>,
@@ -65,7 +65,7 @@ struct Guard {
 }
 
 impl Guard {
-    /// The ratio of every piece of work.
+    /// Returns the ratio of each task.
     fn all(&self) -> Result<Vec<(String, f64)>> {
         let mut ratios = Vec::new();
         for query in grep::queries(TREE).iter().filter(|query| QUERIES.contains(&query.name)) {
@@ -139,13 +139,13 @@ impl Guard {
     }
 }
 
-/// A ratio of two that gave the same answer.
+/// Returns the ratio of two programs, which must have given the same answer.
 fn ratio(row: &Row, name: &str, other: &str) -> Result<f64> {
     ensure!(row.mismatch.is_none(), "different answers to {}: {}", row.work, row.mismatch.as_deref().unwrap_or(""));
     row.ratio(name, other).with_context(|| format!("{name} or {other} took no part in {}", row.work))
 }
 
-/// The names of what is clearly worse than on record. What is not on record is not judged.
+/// Returns the names of ratios that are clearly worse than the recorded ones. Ratios without a record are ignored.
 fn judge(record: &Record, ratios: &[(String, f64)]) -> Vec<String> {
     let mut worse = Vec::new();
     for (name, ratio) in ratios {

@@ -33,7 +33,7 @@ impl Kept {
         pipe.write_all(line).and_then(|()| pipe.flush()).with_context(|| format!("{} has ended", self.name))
     }
 
-    /// The next line that `is_wanted`; servers say other things in between.
+    /// Returns the next line for which `is_wanted` returns true, and skips other messages of the server.
     pub fn receive(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>> {
         loop {
             let mut line = Vec::new();
@@ -46,7 +46,7 @@ impl Kept {
         }
     }
 
-    /// The answer to a line, and the time from the first byte written to the last one read.
+    /// Returns the answer to a line, and the time from the first written byte to the last read byte.
     pub fn ask(&mut self, line: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Result<(Duration, Vec<u8>)> {
         let start = Instant::now();
         self.send(line)?;
@@ -54,7 +54,7 @@ impl Kept {
         Ok((start.elapsed(), answer))
     }
 
-    /// Most memory that the process has had so far, in KiB, where the system tells.
+    /// Returns the peak memory of the process in KiB, if the system reports it.
     pub fn peak_kib(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

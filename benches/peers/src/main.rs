@@ -1,4 +1,4 @@
-//! The same file work through paddock and its peers, in one run; `README.md` says what is measured.
+//! Runs the same tasks with Paddock and comparable programs; `README.md` describes the measurements.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether everything is as it should be.
+/// Runs the benchmark. Returns whether all answers and ratios are as expected.
 fn run(args: &Args) -> Result<bool> {
     if let Some(Hidden::Peak { command }) = &args.command {
         return process::report_peak(command).map(|()| true);

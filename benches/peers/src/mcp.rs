@@ -32,7 +32,7 @@ impl Server {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Most memory that the server has had so far, in KiB.
+    /// Returns the peak memory of the server in KiB.
     pub fn peak_kib(&self) -> Option<u64> {
         self.kept.peak_kib()
     }
@@ -45,8 +45,8 @@ impl Server {
     }
 }
 
-/// Whether a line answers the request `id`. It is near one of the ends: a
-/// long line is not parsed here, since this is part of what is measured.
+/// Returns whether a line answers the request `id`. The id is near one of the ends of the line; a long line is not
+/// parsed, because this code is part of the measured time.
 fn has_id(line: &[u8], id: u64) -> bool {
     const NEAR: usize = 60;
     let wanted = format!("\"id\":{id}");
@@ -60,7 +60,7 @@ fn has_id(line: &[u8], id: u64) -> bool {
     is_in(line.get(..NEAR).unwrap_or(line)) || is_in(line.get(line.len().saturating_sub(NEAR)..).unwrap_or_default())
 }
 
-/// The `result` of a tool call that worked.
+/// Returns the `result` of a successful tool call.
 pub fn result(answer: &[u8]) -> Result<Value> {
     let mut answer: Value = serde_json::from_slice(answer).context("an answer is no JSON")?;
     let failed = answer.pointer("/result/isError").and_then(Value::as_bool).unwrap_or(false);
@@ -71,7 +71,7 @@ pub fn result(answer: &[u8]) -> Result<Value> {
     answer.get_mut("result").map(Value::take).context("an answer without a result")
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 pub fn text(result: &Value) -> Result<&str> {
     result.pointer("/content/0/text").and_then(Value::as_str).context("a result without text")
 }

@@ -13,24 +13,24 @@ use crate::process::Run;
 const SLOW: Duration = Duration::from_secs(2);
 const SLOW_ROUNDS: usize = 3;
 
-/// Runs one entrant; the number says how often it has run.
+/// Runs an entrant. The argument is the number of previous runs.
 pub type Runner<'a> = Box<dyn FnMut(usize) -> Result<Run> + 'a>;
 
-/// Understands what an entrant printed.
+/// Parses the output of an entrant.
 pub type Reader<'a> = Box<dyn Fn(&[Vec<u8>]) -> Result<Answer> + 'a>;
 
-/// Finds the peak memory of an entrant in KiB, in a run of its own.
+/// Measures the peak memory of an entrant in KiB, in a separate run.
 pub type PeakFinder<'a> = Box<dyn Fn() -> Result<u64> + 'a>;
 
-/// One program that does a piece of work.
+/// A program that performs a task.
 pub struct Entrant<'a> {
-    /// Its column in the tables.
+    /// Name of the column in the tables.
     pub name: &'static str,
     /// Does it.
     pub run: Runner<'a>,
-    /// Understands what it printed.
+    /// Parses the output.
     pub answer: Reader<'a>,
-    /// Finds its peak memory in KiB, in a run of its own.
+    /// Measures the peak memory in KiB, in a separate run.
     pub peak: Option<PeakFinder<'a>>,
 }
 
@@ -49,12 +49,12 @@ pub struct Cell {
     pub peak_kib: Option<u64>,
 }
 
-/// One piece of work on one tree.
+/// A task on a tree.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Row {
     /// What kind of work; a table each.
     pub group: &'static str,
-    /// What it ran over.
+    /// Tree of the task.
     pub tree: String,
     /// The work in words.
     pub work: String,
@@ -69,7 +69,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row to be filled.
+    /// Creates an empty row.
     pub fn new(group: &'static str, tree: impl Into<String>, work: impl Into<String>) -> Self {
         Self { group, tree: tree.into(), work: work.into(), ..Self::default() }
     }
@@ -79,7 +79,7 @@ impl Row {
         self.left_out.push((name.to_owned(), reason.into()));
     }
 
-    /// Leaves out what failed; paddock has to do all of the work.
+    /// Records a failure. Other programs are left out; a failure of Paddock makes the row wrong.
     pub fn has_failed(&mut self, name: &str, cause: &anyhow::Error) {
         eprintln!("    LEFT OUT: {name}: {cause:#}");
         self.leave_out(name, format!("{cause:#}"));
@@ -88,20 +88,19 @@ impl Row {
         }
     }
 
-    /// The median of an entrant in seconds.
+    /// Returns the median time of an entrant in seconds.
     pub fn median(&self, name: &str) -> Option<f64> {
         Some(self.cells.iter().find(|cell| cell.name == name)?.median)
     }
 
-    /// The median of one entrant over that of another.
+    /// Returns the ratio of the medians of two entrants.
     pub fn ratio(&self, name: &str, other: &str) -> Option<f64> {
         Some(self.median(name)? / self.median(other)?)
     }
 }
 
-/// Runs the entrants once to warm up and to compare their answers, then in
-/// turns, and adds what they needed to `row`. Facts about `odd` paths are not
-/// compared. One that fails is left out; if it is paddock, the row is wrong.
+/// Runs the entrants once to warm up and to compare their answers, then in turns, and adds the measurements to `row`.
+/// Facts about `odd` paths are not compared. An entrant that fails is left out; if it is Paddock, the row is wrong.
 pub fn contest(row: &mut Row, entrants: Vec<Entrant<'_>>, rounds: usize, odd: &HashSet<String>) {
     eprintln!("  {} | {} | {}", row.group, row.tree, row.work);
     let mut taking_part = Vec::new();
@@ -163,7 +162,7 @@ fn warm_up(entrant: &mut Entrant<'_>, odd: &HashSet<String>) -> Result<(Answer, 
     Ok((answer, Contender { is_slow: run.time > SLOW, peak_kib, times: Vec::new() }))
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// Returns the middle value, or the mean of the two middle values.
 pub fn median(times: &[f64]) -> Option<f64> {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);

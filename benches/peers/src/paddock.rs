@@ -17,7 +17,7 @@ use crate::process::{Invocation, Run};
 
 /// The names of the four columns.
 pub const CALL: &str = "paddock call";
-/// One process kept; see [`CALL`].
+/// Name of the entrant with one process for all calls; see [`CALL`].
 pub const BATCH: &str = "paddock batch";
 /// With one thread; see [`CALL`].
 pub const CALL_1: &str = "paddock call, 1 thread";
@@ -33,7 +33,7 @@ pub struct Paddock {
     kept_single: RefCell<Kept>,
 }
 
-/// What the environment says where one thread is wanted.
+/// Environment variable for a single thread.
 const SINGLE: (&str, &str) = ("PADDOCK_THREADS", "1");
 
 /// Arguments of a tool, one object for each page of the answer.
@@ -52,8 +52,7 @@ impl Paddock {
         Ok(Self { binary: binary.to_owned(), root: root.to_owned(), options, kept, kept_single })
     }
 
-    /// The arguments of every page, found by following the cursors. What is
-    /// timed asks for the same pages again.
+    /// Returns the arguments of all pages, found by following the cursors. The timed runs request the same pages again.
     pub fn pages(&self, tool: &str, arguments: Value) -> Result<Pages> {
         let mut pages = vec![arguments.clone()];
         loop {
@@ -68,7 +67,7 @@ impl Paddock {
         }
     }
 
-    /// Both ways with all threads, and if wanted both with one.
+    /// Returns both entrants with all threads, and optionally both with one thread.
     pub fn entrants<'a>(
         &'a self,
         tool: &'static str,
@@ -86,7 +85,7 @@ impl Paddock {
         entrants
     }
 
-    /// A process a page. With several turns, each run takes the next.
+    /// Returns the entrant with one process per page. With several turns, each run uses the next one.
     pub fn called<'a>(
         &'a self,
         name: &'static str,
@@ -99,7 +98,7 @@ impl Paddock {
             .map(|pages| pages.iter().map(|arguments| self.invocation(tool, arguments, name == CALL_1)).collect())
             .collect();
         let first = turns.first().and_then(|pages| pages.first()).cloned();
-        // What changes files is not run once more for its memory.
+        // A task that changes files is not run again to measure its memory.
         let peak = first.filter(|_| turns.len() == 1);
         Entrant {
             name,
@@ -109,7 +108,7 @@ impl Paddock {
         }
     }
 
-    /// A line a page to the kept process. With several turns, each run takes the next.
+    /// Returns the entrant with one process for all pages. With several turns, each run uses the next one.
     pub fn asked<'a>(
         &'a self,
         name: &'static str,
@@ -135,7 +134,7 @@ impl Paddock {
     }
 }
 
-/// The options of every paddock process: its root, limits that do not end the work, a place of its own for its state.
+/// Returns the options of every Paddock process: root, sufficient limits, and a separate state directory.
 pub fn options(root: &Path) -> Result<Vec<OsString>> {
     let policy = places::trees()?.join("policy.json");
     let limits = json!({
@@ -151,7 +150,7 @@ pub fn options(root: &Path) -> Result<Vec<OsString>> {
     Ok(each.into_iter().flat_map(|(option, path)| [option.into(), path.as_os_str().to_owned()]).collect())
 }
 
-/// The invocations one after the other.
+/// Runs the invocations one after the other.
 pub fn run_each(invocations: &[Invocation]) -> Result<Run> {
     let mut run = Run { time: Duration::ZERO, outputs: Vec::new() };
     for invocation in invocations {
@@ -184,7 +183,7 @@ fn results(outputs: &[Vec<u8>]) -> Result<Vec<Value>> {
     outputs.iter().map(|output| result(output)).collect()
 }
 
-/// The `result` of an outcome.
+/// Returns the `result` of an outcome.
 fn result(outcome: &[u8]) -> Result<Value> {
     let mut outcome: Value = serde_json::from_slice(outcome).context("an answer is no JSON")?;
     if outcome.get("ok") != Some(&Value::Bool(true)) {

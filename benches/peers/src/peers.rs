@@ -17,9 +17,9 @@ const REFERENCE_PACKAGE: &str = "@modelcontextprotocol/server-filesystem";
 /// A program that can be run.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Where it is.
+    /// Path of the program.
     pub program: PathBuf,
-    /// What it says of its version.
+    /// Version that the program prints.
     pub version: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Installs what is not there yet and finds the rest. Builds take minutes the first time.
+    /// Finds the installed peers and installs missing ones. The first builds take minutes.
     pub fn prepare() -> Result<Self> {
         let mut peers = Self::default();
         let root = places::installed()?;
@@ -66,7 +66,7 @@ impl Peers {
         peers.sed = peers.keep("sed", system("sed"));
         peers.git = peers.keep("git", system("git"));
         peers.patch = peers.keep("patch", system("patch"));
-        // A version manager's launcher would count as the program's own start; the program knows where it is.
+        // The start of a version manager would be measured too, so the program is asked for its own path.
         peers.node = peers.keep("node", interpreter("node", "-p", "process.execPath"));
         peers.python = peers.keep("python", interpreter("python3", "-c", "import sys; print(sys.executable)"));
         let reference = if peers.node.is_some() { npm(&root) } else { Err(anyhow::anyhow!("it needs node")) };
@@ -104,7 +104,7 @@ impl Peers {
     }
 }
 
-/// A program on the `PATH`.
+/// Finds a program on the `PATH`.
 pub fn system(name: &str) -> Result<Peer> {
     let version = said(Command::new(name).arg("--version"))?;
     Ok(Peer { program: name.into(), version })
@@ -157,7 +157,7 @@ pub fn build_paddock() -> Result<PathBuf> {
     Ok(places::repository().join("target/release/paddock"))
 }
 
-/// The first line that a program prints.
+/// Returns the first line of a program's output.
 pub fn said(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run {}", command.get_program().display()))?;

@@ -1,32 +1,32 @@
-//! Where things are: the repository, what is generated below `target/`, the crate registry.
+//! Directories: the repository, generated trees below `target/`, the crate registry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The top of the repository.
+/// Returns the top directory of the repository.
 pub fn repository() -> PathBuf {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.ancestors().nth(2).unwrap_or(crate_dir).to_owned()
 }
 
-/// The scripts that stand for "a few lines of Node" and "a few lines of Python".
+/// Returns the path of a script, which represents a tool of a few lines in Node or Python.
 pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plain").join(name)
 }
 
-/// A directory for generated trees; it is there afterwards.
+/// Returns the directory for generated trees, created if it does not exist.
 pub fn trees() -> Result<PathBuf> {
     made(repository().join("target/bench-trees/peers"))
 }
 
-/// Where peers are installed; it is there afterwards.
+/// Returns the directory for installed peers, created if it does not exist.
 pub fn installed() -> Result<PathBuf> {
     made(repository().join("target/bench-peers"))
 }
 
-/// An empty directory for work that changes files.
+/// Returns an empty directory for tasks that change files.
 pub fn scratch(name: &str) -> Result<PathBuf> {
     let dir = trees()?.join("scratch").join(name);
     match fs::remove_dir_all(&dir) {
@@ -37,7 +37,7 @@ pub fn scratch(name: &str) -> Result<PathBuf> {
     }
 }
 
-/// The folder with the sources of the crates that cargo has unpacked: a real tree.
+/// Returns the directory with the sources of crates that cargo has unpacked, used as a real tree.
 pub fn registry() -> Result<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home directory")?;

@@ -1,4 +1,4 @@
-//! One run of a program: how long, what it printed, how much memory it had.
+//! Runs of programs: time, output and peak memory.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use wait4::Wait4;
 pub struct Run {
     /// From the first byte sent, or the start of the process, to the last byte received.
     pub time: Duration,
-    /// What was printed or answered, one element for each process or request.
+    /// Outputs or answers, one element for each process or request.
     pub outputs: Vec<Vec<u8>>,
 }
 
@@ -29,7 +29,7 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// `program`, which is to work in `dir`.
+    /// Creates an invocation of `program` in the directory `dir`.
     pub fn new(program: impl AsRef<Path>, dir: &Path) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -53,19 +53,19 @@ impl Invocation {
         self
     }
 
-    /// What the program reads; it has to be small, since all of it is written before anything is read.
+    /// Sets the standard input, which must be small because all of it is written before the output is read.
     pub fn stdin(mut self, bytes: Vec<u8>) -> Self {
         self.stdin = bytes;
         self
     }
 
-    /// Exit status 1 says that there was nothing to find.
+    /// Accepts exit status 1, which means that nothing was found.
     pub fn may_find_nothing(mut self) -> Self {
         self.may_find_nothing = true;
         self
     }
 
-    /// Runs it to its end. The output goes through a pipe, as to an agent: some programs do less for `/dev/null`.
+    /// Runs the program to its end. The output goes through a pipe, because some programs do less work for `/dev/null`.
     pub fn run(&self) -> Result<(Duration, Vec<u8>)> {
         let start = Instant::now();
         let mut command = self.command(&self.program);
@@ -83,11 +83,10 @@ impl Invocation {
         Ok((time, output))
     }
 
-    /// Peak memory of one run, in KiB.
+    /// Returns the peak memory of a run in KiB.
     ///
-    /// The system counts what a child has from its parent before it becomes
-    /// another program. So the parent is a second process of this program,
-    /// which has little; see [`report_peak`].
+    /// The system includes the memory of the parent at the fork. The parent is therefore a second, small process of
+    /// this program; see [`report_peak`].
     pub fn peak_kib(&self) -> Result<u64> {
         let mut command = self.command(&std::env::current_exe()?);
         command.args(["peak", "--"]).arg(&self.program).args(&self.args);
@@ -106,7 +105,7 @@ impl Invocation {
 
     fn spawn(&self, mut command: Command) -> Result<Child> {
         let stdin = if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
-        // What a program complains about is for whoever runs this.
+        // Errors of the program go to the user.
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
         if let Some(mut pipe) = child.stdin.take() {
@@ -116,7 +115,8 @@ impl Invocation {
     }
 }
 
-/// Runs `command`, throws away what it prints and prints its peak memory in KiB: the other half of [`Invocation::peak_kib`].
+/// Runs `command`, discards its output and prints its peak memory in KiB: the second process of
+/// [`Invocation::peak_kib`].
 pub fn report_peak(command: &[OsString]) -> Result<()> {
     let (program, args) = command.split_first().context("no command")?;
     let mut child = Command::new(program).args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -126,7 +126,7 @@ pub fn report_peak(command: &[OsString]) -> Result<()> {
     Ok(())
 }
 
-/// The beginning of a long message.
+/// Returns the beginning of a long message.
 pub fn clipped(text: &str) -> String {
     let mut short: String = text.chars().take(300).collect();
     if short.len() < text.len() {

@@ -14,23 +14,23 @@ use crate::places;
 use crate::trees::{Kind, grouped};
 use crate::work::{Bench, change, grep, names, read, servers};
 
-/// What a tree holds.
+/// Size of a tree.
 pub struct Size {
     /// Which tree.
     pub kind: Kind,
-    /// Its files.
+    /// Number of files.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// What a column shows.
+/// Content of a column.
 enum Column {
     /// The median of an entrant.
     Time(&'static str),
     /// The median of one over that of another.
     Ratio(&'static str, &'static str),
-    /// Its peak memory.
+    /// Peak memory of an entrant.
     Peak(&'static str),
 }
 
@@ -83,13 +83,13 @@ fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
     }
 }
 
-/// The load average of the last minute: on a busy machine ratios are off too.
+/// Returns the load average of the last minute. On a busy machine, ratios are inaccurate too.
 pub fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// How to do it again; a path of this machine means nothing elsewhere.
+/// Returns the command that repeats the run, without paths of this machine.
 fn command() -> String {
     let mut words = vec!["cargo run --release -p paddock-peers --".to_owned()];
     let mut is_path = false;
@@ -201,7 +201,7 @@ fn left_out(text: &mut String, bench: &Bench, rows: &[Row]) {
     }
 }
 
-/// A table of what the rows have; a column that none has is left out.
+/// Adds a table of the rows, without empty columns.
 fn table(text: &mut String, first: &str, rows: &[&Row], columns: &[Column]) {
     let columns: Vec<_> = columns.iter().filter(|column| rows.iter().any(|row| cell(row, column).is_some())).collect();
     let mut heading = format!("| {first} | facts |");

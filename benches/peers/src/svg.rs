@@ -7,7 +7,7 @@ pub const INK: &str = "#7d8590";
 /// Lines behind the data.
 pub const GRID: &str = "#7d859040";
 
-/// Where a text stands at its point.
+/// Alignment of a text at its point.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     /// Begins there.
@@ -26,27 +26,27 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty one, with a title that is read out.
+    /// Creates an empty picture with a title for screen readers.
     pub fn new(width: f64, height: f64, title: &str) -> Self {
         let mut svg = Self { width, height, body: String::new() };
         svg.push(&format!("<title>{}</title>", escaped(title)));
         svg
     }
 
-    /// A straight line.
+    /// Adds a straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, dashed: bool) {
         let dash = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
         let ends = format!("x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"", from.0, from.1, to.0, to.1);
         self.push(&format!("<line {ends} stroke=\"{colour}\"{dash}/>"));
     }
 
-    /// A bar.
+    /// Adds a bar.
     pub fn bar(&mut self, at: (f64, f64), size: (f64, f64), colour: &str) {
         let place = format!("x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"", at.0, at.1, size.0, size.1);
         self.push(&format!("<rect {place} rx=\"2\" fill=\"{colour}\"/>"));
     }
 
-    /// A line through points, each marked.
+    /// Adds a line through marked points.
     pub fn path(&mut self, points: &[(f64, f64)], colour: &str) {
         let joined: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let joined = joined.join(" ");
@@ -56,7 +56,7 @@ impl Svg {
         }
     }
 
-    /// A text on a line.
+    /// Adds a text on one line.
     pub fn text(&mut self, at: (f64, f64), anchor: Anchor, colour: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -67,7 +67,7 @@ impl Svg {
         self.push(&format!("<text {place} fill=\"{colour}\">{}</text>", escaped(text)));
     }
 
-    /// The file.
+    /// Returns the content of the file.
     pub fn finish(self) -> String {
         let (width, height) = (self.width, self.height);
         format!(

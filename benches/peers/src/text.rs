@@ -1,6 +1,6 @@
-//! Text like source code, from a seed, the same on every machine.
+//! Generated text that resembles source code, the same on every machine for a seed.
 
-/// What the rarest search finds; in every fiftieth file.
+/// Text of the rarest search, in every fiftieth file.
 pub const RARE: &str = "needle_in_haystack";
 /// Ten words of which every thirtieth file has one.
 pub const TEN: [&str; 10] =
@@ -15,7 +15,7 @@ const WORDS: [&str; 23] = [
     "token", "offset", "length", "match", "while", "struct", "impl", "self", "const", "string", "result",
 ];
 
-/// About `bytes` of text. Every twelfth file is about [`COMMON`].
+/// Returns about `bytes` bytes of text. Every twelfth file contains [`COMMON`].
 pub fn source(random: &mut Random, number: usize, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 200);
     let is_common = number % 12 == 5;
@@ -46,7 +46,7 @@ fn push_line(random: &mut Random, is_common: bool, text: &mut String) {
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

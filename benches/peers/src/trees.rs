@@ -1,4 +1,4 @@
-//! The trees that the work is done on: generated ones, made once and kept below `target/`, and the crate registry.
+//! Trees of the tasks: generated trees, which are created once below `target/`, and the crate registry.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -51,7 +51,7 @@ impl fmt::Display for Kind {
 pub struct Tree {
     /// Which it is.
     pub kind: Kind,
-    /// Its top.
+    /// Top directory.
     pub top: PathBuf,
     /// Files in it.
     pub files: u64,
@@ -62,7 +62,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree, made if it is not there.
+    /// Returns the tree, created if it does not exist.
     pub fn prepare(kind: Kind) -> Result<Self> {
         let top = match kind {
             Kind::Registry => places::registry()?,
@@ -93,7 +93,7 @@ impl Tree {
     }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -106,7 +106,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A text of 100 MB in lines of 64 bytes, one of 4 KB, one of 150 KB.
+/// Creates texts of 100 MB in lines of 64 bytes, of 4 KB and of 150 KB.
 pub fn texts() -> Result<PathBuf> {
     made_once(&format!("texts-{GENERATION}"), |top| {
         for (name, lines) in [("large.txt", 1_600_000), ("small.txt", 64), ("middle.txt", 2_400)] {
@@ -120,7 +120,7 @@ pub fn texts() -> Result<PathBuf> {
     })
 }
 
-/// Text of the files that edits and patches change.
+/// Returns the text of the files that edits and patches change.
 pub fn editable(value: u8) -> String {
     let (above, below) = ("fn one() {}\n".repeat(150), "fn two() {}\n".repeat(150));
     format!("{above}let value = {value};\n{below}")
@@ -160,7 +160,7 @@ fn file_name(number: usize) -> String {
     }
 }
 
-/// A directory below `target/` that `make` fills if it is not there.
+/// Returns a directory below `target/`, which `make` fills if it does not exist.
 pub fn made_once(name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let dir = places::trees()?.join(name);
     if !dir.exists() {

@@ -19,10 +19,10 @@ use crate::{places, trees};
 pub const GROUP: &str = "change";
 
 const FILES: usize = 10;
-/// What the files say before and after the first run; the next run goes back.
+/// Values in the files before and after a run; every second run restores the first value.
 const TURNS: [(u8, u8); 2] = [(1, 2), (2, 1)];
 
-/// Both changes.
+/// Adds the rows of both changes.
 pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
     let top = places::scratch("change")?;
     let paddock = Paddock::open(&bench.paddock, &top)?;
@@ -81,7 +81,7 @@ fn value(value: u8) -> String {
     format!("let value = {value};")
 }
 
-/// A unified diff over all files, whose names begin with `prefix`.
+/// Returns a unified diff of all files, with `prefix` before their names.
 fn patch(prefix: &str, old: u8, new: u8) -> String {
     let hunk = format!("@@ -150,3 +150,3 @@\n fn one() {{}}\n-{}\n+{}\n fn two() {{}}\n", value(old), value(new));
     let file = |number| format!("--- a/{prefix}file{number}.rs\n+++ b/{prefix}file{number}.rs\n{hunk}");
@@ -109,12 +109,12 @@ fn in_turns<'a>(name: &'static str, turns: [Invocation; 2]) -> Entrant<'a> {
     let [there, back] = turns;
     let mut entrant = showing(name, there.clone());
     entrant.run = Box::new(move |round| run_each(std::slice::from_ref(if round % 2 == 0 { &there } else { &back })));
-    // What changes files is not run once more for its memory.
+    // A task that changes files is not run again to measure its memory.
     entrant.peak = None;
     entrant
 }
 
-/// After each run every file in `dir` has to have the new text, and no other byte changed.
+/// Adds a check after each run: every file in `dir` must have the new text and no other change.
 pub fn checked<'a>(entrant: Entrant<'a>, dir: PathBuf) -> Entrant<'a> {
     let Entrant { name, mut run, .. } = entrant;
     let of_answer = dir.clone();

@@ -21,7 +21,7 @@ const NO_RULES: &str = "knows no ignore rules";
 const SCRIPT_FILES: u64 = 20_000;
 const TOO_SLOW: &str = "takes most of the bench's time; the smaller trees tell its ratio";
 
-/// What a search returns.
+/// Kind of result of a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Output {
     Counts,
@@ -30,7 +30,7 @@ enum Output {
     Context,
 }
 
-/// One search.
+/// A search.
 pub struct Query {
     /// In words.
     pub name: &'static str,
@@ -46,7 +46,7 @@ impl Query {
     }
 }
 
-/// The nine searches. Those of the generated trees find what was planted there.
+/// Returns the nine searches. In generated trees they find planted texts.
 pub fn queries(kind: Kind) -> Vec<Query> {
     let words = |words: &[&str]| format!("(?:{})", words.join("|"));
     let real = ["io_uring", "epoll", "kqueue", "futex", "mmap", "eventfd", "timerfd", "inotify", "splice", "sendfile"];
@@ -89,7 +89,7 @@ pub fn queries(kind: Kind) -> Vec<Query> {
     ]
 }
 
-/// Every search over `tree`.
+/// Adds the rows of all searches in `tree`.
 pub fn rows(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
     let paddock = Paddock::open(&bench.paddock, &tree.top)?;
     for rules in Rules::BOTH {
@@ -100,7 +100,7 @@ pub fn rows(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
     Ok(())
 }
 
-/// One search over `tree`.
+/// Returns the row of a search in `tree`.
 pub fn row(bench: &Bench, tree: &Tree, paddock: &Paddock, query: &Query, rules: Rules) -> Result<Row> {
     let mut row = Row::new(GROUP, tree.kind.to_string(), format!("{}, {}", query.name, rules.words()));
     let entrants = entrants(bench, tree, paddock, query, rules, &mut row)?;
@@ -193,7 +193,7 @@ fn gnu_grep(grep: Invocation, query: &Query, rules: Rules) -> Result<Invocation,
     if query.multiline {
         return Err("searches line by line");
     }
-    // Where characters are bytes it is at its fastest.
+    // `grep` is fastest in a locale of single bytes.
     let grep = grep.env("LC_ALL", "C").args(["--recursive", "-I", "--extended-regexp", "--no-messages"]);
     let grep = match query.output {
         Output::Counts => grep.args(["--count", "--null"]),

@@ -15,7 +15,7 @@ use crate::paddock::run_each;
 use crate::peers::{Peer, Peers};
 use crate::process::Invocation;
 
-/// What every kind of work needs to know.
+/// Settings of all tasks.
 pub struct Bench {
     /// The binary.
     pub paddock: PathBuf,
@@ -25,12 +25,12 @@ pub struct Bench {
     pub rounds: usize,
     /// How busy the machine was before.
     pub load: String,
-    /// The only entrants that take part; all where it is empty.
+    /// Names of the entrants that take part; all if the list is empty.
     pub only: &'static [&'static str],
 }
 
 impl Bench {
-    /// [`contest`] of those entrants that take part.
+    /// Runs [`contest`] with the entrants that take part.
     pub fn contest(&self, row: &mut Row, mut entrants: Vec<Entrant<'_>>, odd: &HashSet<String>) {
         entrants.retain(|entrant| self.only.is_empty() || self.only.contains(&entrant.name));
         contest(row, entrants, self.rounds, odd);
@@ -40,9 +40,9 @@ impl Bench {
 /// Whether ignore rules and hidden names count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Every file is looked at.
+    /// All files.
     Everything,
-    /// Without what `.gitignore` excludes and what starts with a dot.
+    /// Files that neither `.gitignore` excludes nor have a name with a dot at the start.
     Respected,
 }
 
@@ -50,7 +50,7 @@ impl Rules {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::Everything, Self::Respected];
 
-    /// How a row says it.
+    /// Returns the description for a row.
     pub fn words(self) -> &'static str {
         match self {
             Self::Everything => "everything",
@@ -63,7 +63,7 @@ impl Rules {
     }
 }
 
-/// An entrant that is a process which prints lines.
+/// Returns an entrant that prints lines.
 pub fn printing<'a>(name: &'static str, invocation: Invocation, form: Form) -> Entrant<'a> {
     let measured = invocation.clone();
     Entrant {
@@ -74,13 +74,13 @@ pub fn printing<'a>(name: &'static str, invocation: Invocation, form: Form) -> E
     }
 }
 
-/// An entrant that is a process which prints one text.
+/// Returns an entrant that prints one text.
 pub fn showing<'a>(name: &'static str, invocation: Invocation) -> Entrant<'a> {
     let answer = |outputs: &[Vec<u8>]| Ok(Answer::text(&String::from_utf8_lossy(&outputs.concat())));
     Entrant { answer: Box::new(answer), ..printing(name, invocation, Form::Names) }
 }
 
-/// The program of a peer that is here, working in `dir`.
+/// Returns an invocation of an installed peer in the directory `dir`.
 pub fn invocation(peer: Option<&Peer>, dir: &Path) -> Option<Invocation> {
     Some(Invocation::new(&peer?.program, dir))
 }
@@ -93,5 +93,5 @@ pub fn add<'a>(row: &mut Row, entrants: &mut Vec<Entrant<'a>>, name: &'static st
     }
 }
 
-/// The reason where a peer is missing.
+/// Reason in the report for a missing peer.
 pub const ABSENT: &str = "not installed";

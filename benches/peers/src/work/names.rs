@@ -29,7 +29,7 @@ enum Wanted {
     Entries,
 }
 
-/// Every listing of `tree`.
+/// Adds the rows of all listings of `tree`.
 pub fn rows(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
     let paddock = Paddock::open(&bench.paddock, &tree.top)?;
     let mut work = vec![(Wanted::Rust, "glob **/*.rs"), (Wanted::Files, "all files")];
@@ -69,7 +69,7 @@ fn ours<'a>(paddock: &'a Paddock, wanted: Wanted, rules: Rules) -> Result<Vec<En
     Ok(paddock.entrants("glob", &pages, false, |results| Ok(Answer::paddock(results))))
 }
 
-/// The paths in the results of paddock's `tree`.
+/// Returns the paths in the results of Paddock's `tree`.
 pub fn tree_names(results: &[Value]) -> Answer {
     let mut paths = Vec::new();
     for tree in results.iter().filter_map(|result| result.get("tree")) {
@@ -78,7 +78,7 @@ pub fn tree_names(results: &[Value]) -> Answer {
     Answer::names(paths)
 }
 
-/// The paths of everything below a node of nested JSON.
+/// Adds the paths of all entries below a node of nested JSON.
 pub fn push_children(node: &Value, above: &str, name_field: &str, paths: &mut Vec<String>) {
     for child in node.get("children").and_then(Value::as_array).into_iter().flatten() {
         let path = format!("{above}{}", child.get(name_field).and_then(Value::as_str).unwrap_or_default());

@@ -46,7 +46,7 @@ pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
     Ok(())
 }
 
-/// The text that paddock's `read_file` found.
+/// Returns the text in the results of Paddock's `read_file`.
 pub fn content(results: &[Value]) -> Answer {
     let text: String = results.iter().filter_map(|result| result.get("content").and_then(Value::as_str)).collect();
     Answer::text(&text)

@@ -1,4 +1,4 @@
-//! The same work through servers of the Model Context Protocol.
+//! The same tasks through servers of the Model Context Protocol.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ impl Flavor {
         }
     }
 
-    /// How to start it, if it is here.
+    /// Returns the command that starts the server, if it is installed.
     fn command(self, bench: &Bench, root: &Path) -> Result<Option<Command>> {
         let peers = &bench.peers;
         Ok(match self {
@@ -72,7 +72,7 @@ impl Flavor {
     }
 }
 
-/// What is asked.
+/// Task of a server.
 #[derive(Clone, Copy)]
 enum Work {
     Read(&'static str),
@@ -84,7 +84,7 @@ enum Work {
 }
 
 impl Work {
-    /// The tool of a server and its arguments.
+    /// Returns the tool of a server and its arguments.
     fn request(self, flavor: Flavor, root: &Path) -> (&'static str, Value) {
         let ours = flavor == Flavor::Paddock;
         match self {
@@ -110,7 +110,7 @@ impl Work {
         }
     }
 
-    /// What a server answered.
+    /// Parses the answer of a server.
     fn answer(self, flavor: Flavor, root: &Path, answer: &[u8]) -> Result<Answer> {
         let result = mcp::result(answer)?;
         if flavor == Flavor::Paddock {
@@ -162,12 +162,12 @@ fn value(value: u8) -> String {
     format!("let value = {value};")
 }
 
-/// One server takes capitals for small letters; what it finds in addition is left out.
+/// Returns whether a path is compared. One server ignores letter case; its additional results are left out.
 fn is_wanted(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains(NAME_PART))
 }
 
-/// What does not depend on a tree.
+/// Adds the rows that do not depend on a tree.
 pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
     let texts = trees::texts()?;
     rows.push(started(bench, &texts)?);
@@ -178,7 +178,7 @@ pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
     Ok(())
 }
 
-/// What does.
+/// Adds the rows that depend on a tree.
 pub fn rows_of_tree(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
     if matches!(tree.kind, Kind::Generated(10_000) | Kind::Registry) {
         rows.push(kept(bench, &tree.kind.to_string(), "search by name", &tree.top, Work::Search)?);
@@ -190,7 +190,7 @@ pub fn rows_of_tree(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<(
     Ok(())
 }
 
-/// One kind of work by servers that are started for it, so that their peak memory is that of this work.
+/// Returns the row of a task by servers that are started for it, so that the peak memory belongs to this task.
 fn kept(bench: &Bench, tree: &str, name: &str, root: &Path, work: Work) -> Result<Row> {
     let mut row = Row::new(GROUP, tree, name);
     let mut entrants = Vec::new();
@@ -267,7 +267,7 @@ fn add_peaks(row: &mut Row, servers: &[(Flavor, Shared)]) {
     }
 }
 
-/// From the start of a server to its first answer.
+/// Measures the time from the start of a server to its first answer.
 fn started(bench: &Bench, texts: &Path) -> Result<Row> {
     let mut row = Row::new(START_GROUP, "texts", "start, initialize, read 4 KB");
     let mut entrants = Vec::new();
