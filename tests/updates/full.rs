@@ -10,7 +10,7 @@ use paddock::types::ErrorCode;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Of the file system, in pages.
+/// Size of the file system in pages.
 const PAGES: usize = 48;
 const PAGE: usize = 4096;
 

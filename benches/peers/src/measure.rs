@@ -34,7 +34,7 @@ pub struct Entrant<'a> {
     pub peak: Option<PeakFinder<'a>>,
 }
 
-/// What one entrant needed.
+/// Measurements of an entrant.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
     /// The entrant.
@@ -52,7 +52,7 @@ pub struct Cell {
 /// A task on a tree.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Row {
-    /// What kind of work; a table each.
+    /// Kind of task; each has its own table.
     pub group: &'static str,
     /// Tree of the task.
     pub tree: String,

@@ -19,9 +19,9 @@ use crate::process::{Invocation, Run};
 pub const CALL: &str = "paddock call";
 /// Name of the entrant with one process for all calls; see [`CALL`].
 pub const BATCH: &str = "paddock batch";
-/// With one thread; see [`CALL`].
+/// Name of the entrant with one thread; see [`CALL`].
 pub const CALL_1: &str = "paddock call, 1 thread";
-/// With one thread; see [`BATCH`].
+/// Name of the entrant with one thread; see [`BATCH`].
 pub const BATCH_1: &str = "paddock batch, 1 thread";
 
 /// The paddock binary on one directory.

@@ -23,7 +23,7 @@ pub struct Peer {
     pub version: String,
 }
 
-/// Every peer that is there.
+/// Installed peers.
 #[derive(Default)]
 pub struct Peers {
     /// ripgrep.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
-/// What one measured run gave.
+/// Result of a measured run.
 pub struct Run {
-    /// From the first byte sent, or the start of the process, to the last byte received.
+    /// Time from the first sent byte, or the start of the process, to the last received byte.
     pub time: Duration,
     /// Outputs or answers, one element for each process or request.
     pub outputs: Vec<Vec<u8>>,

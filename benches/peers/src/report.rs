@@ -16,7 +16,7 @@ use crate::work::{Bench, change, grep, names, read, servers};
 
 /// Size of a tree.
 pub struct Size {
-    /// Which tree.
+    /// Kind of the tree.
     pub kind: Kind,
     /// Number of files.
     pub files: u64,

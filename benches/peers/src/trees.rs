@@ -17,10 +17,10 @@ const FILE_BYTES: usize = 3_500;
 /// Changes whenever generated trees do, so that old ones are not taken for new ones.
 const GENERATION: u32 = 1;
 
-/// Which tree.
+/// Kind of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// So many files, generated.
+    /// A generated tree of this many files.
     Generated(usize),
     /// The crates that cargo has unpacked.
     Registry,
@@ -49,7 +49,7 @@ impl fmt::Display for Kind {
 
 /// A tree on the disk.
 pub struct Tree {
-    /// Which it is.
+    /// Kind of the tree.
     pub kind: Kind,
     /// Top directory.
     pub top: PathBuf,

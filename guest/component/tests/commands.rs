@@ -324,7 +324,7 @@ mod record {
                     before.kind = Some(stat.kind);
                     before.target = self.fs.read_link(&location.dir, &location.name).ok();
                     if stat.kind == Kind::File {
-                        let kept = format!("spool/run/{}", self.before.len());
+                        let kept = format!("staging/run/{}", self.before.len());
                         put_in(&self.fs, 3, &kept, std::str::from_utf8(&self.tree()[path].1).unwrap());
                         before.kept = Some(kept);
                     }
@@ -559,7 +559,7 @@ mod record {
     #[test]
     fn what_is_kept_lies_in_the_state_directory() {
         for kept in
-            ["../workspace/b.txt", "/workspace/b.txt", "", "spool/../x", "./x", "spool", "spool/run/0/x", "a\\b"]
+            ["../workspace/b.txt", "/workspace/b.txt", "", "staging/../x", "./x", "staging", "staging/run/0/x", "a\\b"]
         {
             let mut fixture = fixture();
             fixture.before("a.txt");
@@ -570,10 +570,10 @@ mod record {
         let mut fixture = fixture();
         fixture.before("a.txt");
         let state = fixture.fs.preopens().remove(3).dir;
-        fixture.fs.symlink(&state, "link", "spool/run/0").unwrap();
+        fixture.fs.symlink(&state, "link", "staging/run/0").unwrap();
         fixture.before[0].kept = Some("link".to_owned());
         assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath);
-        fixture.before[0].kept = Some("spool/run/9".to_owned());
+        fixture.before[0].kept = Some("staging/run/9".to_owned());
         put(&fixture.fs, "a.txt", "two\n");
         assert_eq!(fixture.record().notes, ["what was at `a.txt` is in no backup"], "one that is not there");
     }

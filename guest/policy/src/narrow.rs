@@ -9,11 +9,11 @@ use crate::{Commands, HardLinks, Limits, Mode, Policy};
 pub struct Refusal {
     /// Name, such as `limits.max_lines`.
     pub setting: &'static str,
-    /// Why it is refused.
+    /// Reason of the refusal.
     pub reason: Reason,
 }
 
-/// Why a setting is refused.
+/// Reason why a setting is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The setting would allow more than the policy in force.

@@ -77,7 +77,7 @@ impl Matcher {
     }
 }
 
-/// How capture groups are rewritten.
+/// Treatment of capture groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Groups {
     /// Groups do not capture, so that a search can skip more text.

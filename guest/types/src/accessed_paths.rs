@@ -31,11 +31,11 @@ pub struct Written {
     pub path: String,
     /// Bytes that were appended, or size of the file.
     pub bytes: u64,
-    /// How the call wrote it.
+    /// Kind of the write.
     pub mode: WriteMode,
 }
 
-/// How a call wrote a file.
+/// Kind of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
     /// The call created the file.

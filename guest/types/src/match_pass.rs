@@ -4,19 +4,19 @@
 /// reports the one that matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
-    /// As they are, line endings aside.
+    /// The lines are equal, except for line endings.
     #[default]
     Exact,
-    /// Without white space at the end.
+    /// The lines are equal without white space at the end.
     TrailingSpace,
-    /// Without white space at both ends.
+    /// The lines are equal without white space at both ends.
     Trimmed,
     /// Trimmed, with dashes, quotes and blanks of Unicode as their ASCII likes.
     Punctuation,
 }
 
 impl Pass {
-    /// Every pass, the strictest first.
+    /// All passes, the strictest first.
     pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Trimmed, Self::Punctuation];
 
     /// Returns its name in results that needed it.

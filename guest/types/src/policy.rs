@@ -17,7 +17,7 @@ pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, Hard
 pub struct Policy {
     /// Policy of the tools.
     pub rules: paddock_policy::Policy,
-    /// Which file system serves: `backend`.
+    /// Backend of the workspace.
     pub backend: Backend,
     /// Facts about each preopened directory, by its guest path: `roots`.
     pub roots: Vec<RootPolicy>,
@@ -63,7 +63,7 @@ impl DerefMut for Policy {
     }
 }
 
-/// Which file system serves.
+/// Kind of backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {

@@ -42,7 +42,7 @@ pub enum Request {
     Command(Command),
 }
 
-/// How a request accesses files.
+/// Access of a request to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Looks.
@@ -213,12 +213,12 @@ pub struct ApplyPatch {
 /// Rules for finding the lines of a patch in a file, and for overwriting files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Matching {
-    /// As they are, in one place only; nothing is overwritten unseen.
+    /// The lines are compared exactly and must occur once; no existing file is overwritten.
     #[default]
     Strict,
-    /// As Codex does: the first place, exactly or more and more loosely.
+    /// As in Codex: the first place is used, compared exactly and then with increasing tolerance.
     Codex,
-    /// As OpenAI's `apply_patch` tool does: that, and an anchor that is nowhere is passed over.
+    /// As in OpenAI's `apply_patch` tool: like `Codex`, and an anchor that is not found is skipped.
     V4a,
 }
 

@@ -71,7 +71,7 @@ pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
     Ok(())
 }
 
-/// How often a directory is listed again because another process adds entries while it is removed.
+/// Maximum number of listings of a directory that another process fills while it is removed.
 const MAX_LOOKS: u32 = 8;
 
 /// A directory that is being removed, with its remaining entries.

@@ -137,7 +137,7 @@ pub struct Preopen {
     pub dir: Dir,
 }
 
-/// How to open a file.
+/// Mode of opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
     /// Open for reading.
@@ -177,11 +177,11 @@ pub struct Stat {
     pub size: u64,
     /// Hard links to it.
     pub links: u64,
-    /// When its content last changed.
+    /// Time of the last change of the content.
     pub modified: Option<Time>,
-    /// When it was last read.
+    /// Time of the last read.
     pub accessed: Option<Time>,
-    /// When its status last changed.
+    /// Time of the last change of the metadata.
     pub changed: Option<Time>,
 }
 

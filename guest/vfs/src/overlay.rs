@@ -61,7 +61,7 @@ pub struct OverlayFs<'f> {
     /// Directory of the overlay; `None` if nothing was changed yet.
     top: Option<Dir>,
     preopens: Vec<Preopen>,
-    /// Which layers count.
+    /// Current generation of layers.
     generation: u64,
     /// Names of the roots in the overlay's directory, as nodes count them.
     roots: Vec<String>,
@@ -70,7 +70,7 @@ pub struct OverlayFs<'f> {
     /// The host gives a temporary file the mode of a file that it refuses to replace.
     lends_modes: bool,
     work: RefCell<Option<Dir>>,
-    /// How many changes were begun.
+    /// Number of changes begun.
     changed: Cell<u64>,
 }
 

@@ -26,7 +26,7 @@ const SETTLING_SECONDS: u64 = 2;
 /// State of a directory tree at one time.
 #[derive(Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Of the arguments of the look: another one sees other files.
+    /// Fingerprint of the arguments, because other arguments select other files.
     pub fingerprint: String,
     /// Start time of the snapshot, in seconds since 1970.
     pub taken: u64,
@@ -46,10 +46,10 @@ pub struct Entry {
     /// Size in bytes.
     #[serde(rename = "s")]
     pub size: u64,
-    /// When its content last changed, in seconds and nanoseconds.
+    /// Time of the last change of the content, in seconds and nanoseconds.
     #[serde(rename = "m")]
     pub modified: Option<(u64, u32)>,
-    /// When its status last changed.
+    /// Time of the last change of the metadata.
     #[serde(rename = "c")]
     pub changed: Option<(u64, u32)>,
     /// Etag of the file, or of a link's target; `None` if the file was too large to be read.

@@ -64,7 +64,7 @@ pub struct Walk<'w> {
     /// Path of the current entry in the form of results; before the first entry, the path of the top with a `/`, unless
     /// empty.
     path: String,
-    /// How much of it is that of the top.
+    /// Length of the part of `path` that belongs to the top.
     base: usize,
     /// The entry is a directory to list before going on.
     pending: Option<Below>,
@@ -80,9 +80,9 @@ struct Frame {
     entries: Rc<Vec<DirEntry>>,
     /// The next entry.
     next: usize,
-    /// How much of the path of each entry is that of the directory.
+    /// Length of the part of each entry's path that belongs to the directory.
     above: usize,
-    /// Which component of the start is among the entries.
+    /// Index of the component of the start among the entries.
     start: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ struct Below {
     start: Option<usize>,
 }
 
-/// Why an entry is left out.
+/// Reason why an entry is left out.
 #[derive(Clone, Copy)]
 enum Reason {
     Own,

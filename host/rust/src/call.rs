@@ -16,7 +16,7 @@ pub(crate) struct Call<'c> {
 
 impl Call<'_> {
     /// Creates a call without listeners and audit log; the caller may set `watch`.
-    pub(crate) fn untold(changing: bool) -> Self {
+    pub(crate) fn unwatched(changing: bool) -> Self {
         Self { changing, options: None, watch: None }
     }
 

@@ -7,15 +7,16 @@ use crate::types::{Tool, ToolError};
 
 /// Returns the names of all dialects.
 pub fn dialects() -> Result<Vec<String>, ToolError> {
-    bare().run(&Call::untold(false), async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
+    bare().run(&Call::unwatched(false), async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
 }
 
 /// Returns the tools of a dialect, always in the same order. Tools that run commands are included if the
 /// specification of the dialect requires it. [`Workspace::tools`](crate::Workspace::tools) returns the tools of one
 /// workspace.
 pub fn tools(dialect: &str) -> Result<Vec<Tool>, ToolError> {
-    bare()
-        .run(&Call::untold(false), async |guest, store| guest.tools(&mut *store)?.call_describe(store, dialect).await)?
+    bare().run(&Call::unwatched(false), async |guest, store| {
+        guest.tools(&mut *store)?.call_describe(store, dialect).await
+    })?
 }
 
 /// Returns the bytes of the component, for another host.

@@ -30,7 +30,7 @@ impl ToolTraits {
     }
 
     fn query(dialect: &str, tool: &str) -> Option<Self> {
-        let query = bare().run(&Call::untold(false), async |guest, store| {
+        let query = bare().run(&Call::unwatched(false), async |guest, store| {
             let changes = guest.tools(&mut *store)?.call_changes(&mut *store, dialect, tool).await?;
             let command = guest.commands(&mut *store)?.call_get_request(store, dialect, tool, "{}").await?;
             Ok(changes.map(|changes| Self { changes, runs: command.is_some() }))

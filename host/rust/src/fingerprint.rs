@@ -63,7 +63,7 @@ impl Workspace {
         cancel: &CancelToken,
     ) -> Result<Fingerprint, ToolError> {
         let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
-        let call = Call { options: Some(&options), ..Call::untold(false) };
+        let call = Call { options: Some(&options), ..Call::unwatched(false) };
         let seen = self.guests().run(&call, async |guest, store| Looking { guest, store, before }.at(path).await)?;
         seen.or_else(|error| match error.code {
             ErrorCode::Cancelled | ErrorCode::LimitExceeded | ErrorCode::BackendGone | ErrorCode::Io => Err(error),

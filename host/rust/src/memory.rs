@@ -13,7 +13,7 @@ impl Workspace {
     ///
     /// `invalid-argument` if the archive is invalid, `no-space` if it does not fit into the memory limit.
     pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
-        self.guests().run(&Call::untold(true), async |guest, store| {
+        self.guests().run(&Call::unwatched(true), async |guest, store| {
             guest.session(&mut *store)?.call_load(store, archive).await
         })?
     }
@@ -21,7 +21,7 @@ impl Workspace {
     /// Returns the tree as a tar archive in path order.
     pub fn snapshot(&self) -> Result<Vec<u8>, ToolError> {
         self.guests()
-            .run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_snapshot(store).await)?
+            .run(&Call::unwatched(false), async |guest, store| guest.session(&mut *store)?.call_snapshot(store).await)?
     }
 
     /// Stores the current tree as a checkpoint for [`Workspace::rollback`]. The name has at most 64 letters,
@@ -31,7 +31,7 @@ impl Workspace {
     ///
     /// `already-exists` if a checkpoint has this name.
     pub fn checkpoint(&self, name: &str) -> Result<(), ToolError> {
-        let call = Call::untold(true);
+        let call = Call::unwatched(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_checkpoint(store, name).await)?
     }
 
@@ -41,13 +41,14 @@ impl Workspace {
     ///
     /// `not-found` if no checkpoint has this name.
     pub fn rollback(&self, name: &str) -> Result<(), ToolError> {
-        let call = Call::untold(true);
+        let call = Call::unwatched(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_rollback(store, name).await)?
     }
 
     /// Returns the names of all checkpoints, in order.
     pub fn checkpoints(&self) -> Result<Vec<String>, ToolError> {
-        self.guests()
-            .run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_checkpoints(store).await)?
+        self.guests().run(&Call::unwatched(false), async |guest, store| {
+            guest.session(&mut *store)?.call_checkpoints(store).await
+        })?
     }
 }

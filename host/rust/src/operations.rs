@@ -120,7 +120,7 @@ impl Workspace {
     pub fn glob(&self, arguments: &GlobArgs) -> Result<GlobResult, ToolError> {
         self.watched(&named("glob", LOOKS), |watch| {
             self.guests().run_shared(
-                &Call { watch, ..Call::untold(LOOKS) },
+                &Call { watch, ..Call::unwatched(LOOKS) },
                 async |guest, store| guest.partitions(&mut *store)?.call_begin_glob(store, arguments).await,
                 async |guest, store| guest.partitions(&mut *store)?.call_finish_glob(store).await,
             )?
@@ -131,7 +131,7 @@ impl Workspace {
     pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
         self.watched(&named("grep", LOOKS), |watch| {
             self.guests().run_shared(
-                &Call { watch, ..Call::untold(LOOKS) },
+                &Call { watch, ..Call::unwatched(LOOKS) },
                 async |guest, store| guest.partitions(&mut *store)?.call_begin_grep(store, arguments).await,
                 async |guest, store| guest.partitions(&mut *store)?.call_finish_grep(store).await,
             )?
@@ -145,7 +145,7 @@ impl Workspace {
         body: impl AsyncFn(&Guest, &mut Store<State>) -> wasmtime::Result<Result<R, ToolError>>,
     ) -> Result<R, ToolError> {
         self.watched(&named(tool, changing), |watch| {
-            let call = Call { watch, ..Call::untold(changing) };
+            let call = Call { watch, ..Call::unwatched(changing) };
             let (answer, _plan) = self.run_asking(&call, body, |answer| answer.as_ref().err())?;
             answer
         })

@@ -37,8 +37,9 @@ impl Workspace {
         executable_after: Vec<String>,
     ) -> Result<DiffResult, ToolError> {
         let args = session::DiffArgs { paths: paths.to_vec(), patch, executable_before, executable_after };
-        self.guests()
-            .run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_diff(store, &args).await)?
+        self.guests().run(&Call::unwatched(false), async |guest, store| {
+            guest.session(&mut *store)?.call_diff(store, &args).await
+        })?
     }
 
     /// Applies the changes of the overlay to the base: all of them, or none if another program changed one of the
@@ -54,13 +55,13 @@ impl Workspace {
         let Some(overlay) = self.overlay_dir() else { return Err(no_overlay()) };
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
         let done = self.watched(&named("commit", true), |watch| {
-            let call = Call { watch, ..Call::untold(true) };
+            let call = Call { watch, ..Call::unwatched(true) };
             self.guests().run_over_base(overlay, &call, async |guest, store| {
                 guest.session(&mut *store)?.call_commit(store, &args).await
             })?
         })?;
         if done.conflicts.is_empty() {
-            let call = Call::untold(true);
+            let call = Call::unwatched(true);
             self.guests().run(&call, async |guest, store| {
                 guest.session(&mut *store)?.call_settle(store, &done.merged).await
             })??;
@@ -74,7 +75,7 @@ impl Workspace {
     ///
     /// `not-found` if nothing differs at one of the paths.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
-        let call = Call::untold(true);
+        let call = Call::unwatched(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_discard(store, paths).await)?
     }
 }

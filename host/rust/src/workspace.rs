@@ -173,7 +173,7 @@ impl Workspace {
     ///
     /// `unknown-dialect` if no dialect has this name.
     pub fn tools(&self, dialect: &str) -> Result<Vec<Tool>, ToolError> {
-        self.guests().run(&Call::untold(false), async |guest, store| {
+        self.guests().run(&Call::unwatched(false), async |guest, store| {
             guest.tools(&mut *store)?.call_describe(store, dialect).await
         })?
     }

@@ -25,7 +25,7 @@ mod linux {
         let supervisor = std::env::args().nth(1).unwrap_or_else(|| "target/component/paddock-supervisor".to_owned());
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
-        for name in ["work", "tmp", "spool"] {
+        for name in ["work", "tmp", "staging"] {
             std::fs::create_dir(path.join(name)).unwrap();
         }
         std::fs::write(path.join("work/file"), "x").unwrap();
@@ -74,7 +74,7 @@ mod linux {
     }
 
     fn start(path: &Path, script: &str, confine: bool) -> (Start, Vec<File>) {
-        let own = ["work", "tmp", "spool"].map(|name| path.join(name));
+        let own = ["work", "tmp", "staging"].map(|name| path.join(name));
         let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(PathBuf::from);
         let files = ["/etc/ld.so.cache", "/etc/passwd", "/etc/localtime"].map(PathBuf::from);
         let given = own.iter().chain(&system).chain(&files).map(|path| File::open(path).unwrap()).collect();

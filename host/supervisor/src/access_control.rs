@@ -20,7 +20,7 @@ const REMEMBERED_REFUSALS: usize = 10_000;
 /// Maximum memory of the cache of answers about reading, in bytes. Beyond it, the cache is emptied and the host is
 /// asked again.
 const REMEMBERED_ANSWERS: usize = 4 << 20;
-/// How long an answer about reading stays cached. The limit exists because rules can appear while the command runs.
+/// Time for which an answer about reading is cached. It is limited because rules can appear while the command runs.
 const ANSWERS_HOLD: Duration = Duration::from_millis(700);
 /// Estimated memory of a question apart from its path, in bytes.
 const EACH: usize = 128;

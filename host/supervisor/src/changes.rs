@@ -32,7 +32,7 @@ pub(crate) struct Changes {
     /// Estimated memory of the recorded changes, in bytes.
     remembered: usize,
     /// Number of changes that were not recorded for lack of memory.
-    untold: u64,
+    unrecorded: u64,
 }
 
 /// Index of a root, and a path relative to it.
@@ -50,7 +50,7 @@ pub(crate) struct Found {
     pub(crate) before: Vec<Before>,
     pub(crate) ignored: u64,
     pub(crate) not_kept: Vec<String>,
-    pub(crate) untold: u64,
+    pub(crate) unrecorded: u64,
 }
 
 impl Changes {
@@ -63,7 +63,7 @@ impl Changes {
             noted: Vec::new(),
             not_kept: Vec::new(),
             remembered: 0,
-            untold: 0,
+            unrecorded: 0,
         }
     }
 
@@ -104,7 +104,7 @@ impl Changes {
     /// Reserves memory for one more change; if there is not enough, counts the change and returns false.
     fn has_room(&mut self, size: usize) -> bool {
         if self.remembered + size > MOST_REMEMBERED {
-            self.untold = self.untold.saturating_add(1);
+            self.unrecorded = self.unrecorded.saturating_add(1);
             return false;
         }
         self.remembered += size;
@@ -126,8 +126,9 @@ impl Changes {
     }
 
     /// Returns the recorded changes, except those of entries that were created and are gone again.
-    pub(crate) fn tell(self, path_classes: &PathClasses) -> Found {
-        let mut reported = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
+    pub(crate) fn report(self, path_classes: &PathClasses) -> Found {
+        let mut reported =
+            Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, unrecorded: self.unrecorded };
         for ((root, path), before) in self.noted {
             match before {
                 None => reported.ignored = reported.ignored.saturating_add(1),

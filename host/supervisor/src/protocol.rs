@@ -234,7 +234,7 @@ pub struct Ended {
     pub not_kept: Vec<String>,
     /// Number of changes that are neither in `before` nor in `not_kept`, because the supervisor's record of changes
     /// reached 16 MiB. The same path can be counted more than once.
-    pub untold: u64,
+    pub unrecorded: u64,
     /// Absolute paths of files with other hard links that were replaced by a copy before a change; the first 20.
     pub broken_links: Vec<String>,
     /// Number of files with other hard links that were replaced by a copy.

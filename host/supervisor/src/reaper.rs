@@ -14,7 +14,7 @@ use crate::tree::Tree;
 /// First descriptor after the standard ones. The socket to the host is standard input.
 const FIRST_FREE: u32 = 3;
 
-/// How long to wait for killed processes before processes that appeared in the meantime are killed too.
+/// Time to wait for killed processes before processes that appeared in the meantime are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 /// Runs `supervise` in a child, and becomes the parent of the processes that the child leaves behind.

@@ -17,7 +17,7 @@ use crate::serve::SyscallHandlers;
 use crate::sys::{self, Reaped};
 use crate::tree::Tree;
 
-/// How long to wait for killed processes before processes that appeared in the meantime are killed too.
+/// Time to wait for killed processes before processes that appeared in the meantime are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 /// Supervision of one command, from its start to its report.
@@ -197,9 +197,9 @@ impl Supervisor {
             (ended.broken_links, ended.broken_links_count) =
                 (handlers.broken_links.reported, handlers.broken_links.count);
             handlers.access_control.path_classes.refresh();
-            let found = handlers.changes.tell(&handlers.access_control.path_classes);
+            let found = handlers.changes.report(&handlers.access_control.path_classes);
             (ended.before, ended.ignored) = (found.before, found.ignored);
-            (ended.not_kept, ended.untold) = (found.not_kept, found.untold);
+            (ended.not_kept, ended.unrecorded) = (found.not_kept, found.unrecorded);
         }
         ended
     }

@@ -13,23 +13,23 @@ mod support;
 use std::fs;
 
 use paddock_supervisor::protocol::{Kind, Verdict};
-use support::{Outcome, Yard, run, run_with};
+use support::{Fixture, Outcome, run, run_with};
 
 /// Runs a script in a root with some files and a directory.
-fn changed(script: &str) -> (Yard, Outcome) {
-    let yard = Yard::new();
-    yard.write("a.txt", "one\n");
-    yard.write("b.txt", "two\n");
-    yard.write("dir/inner/c.txt", "three\n");
-    std::os::unix::fs::symlink("a.txt", yard.inside("link")).unwrap();
-    let outcome = run(yard.shell(script)).succeeded();
-    (yard, outcome)
+fn changed(script: &str) -> (Fixture, Outcome) {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    fixture.write("b.txt", "two\n");
+    fixture.write("dir/inner/c.txt", "three\n");
+    std::os::unix::fs::symlink("a.txt", fixture.inside("link")).unwrap();
+    let outcome = run(fixture.shell(script)).succeeded();
+    (fixture, outcome)
 }
 
 /// Returns the reported paths relative to the root, with their previous type and content.
-fn reported(yard: &Yard, outcome: &Outcome) -> Vec<(String, Kind, Option<String>)> {
-    let name = |path: &str| path.strip_prefix(yard.root.to_str().unwrap()).unwrap()[1..].to_owned();
-    outcome.ended.before.iter().map(|it| (name(&it.path), it.kind, yard.kept(it))).collect()
+fn reported(fixture: &Fixture, outcome: &Outcome) -> Vec<(String, Kind, Option<String>)> {
+    let name = |path: &str| path.strip_prefix(fixture.root.to_str().unwrap()).unwrap()[1..].to_owned();
+    outcome.ended.before.iter().map(|it| (name(&it.path), it.kind, fixture.kept(it))).collect()
 }
 
 fn file(name: &str, content: &str) -> (String, Kind, Option<String>) {
@@ -84,57 +84,57 @@ fn each_kind_of_change() {
         ),
         ("rm -r dir", vec![file("dir/inner/c.txt", "three\n"), directory("dir/inner"), directory("dir")]),
     ] {
-        let (yard, outcome) = changed(script);
-        assert_eq!(reported(&yard, &outcome), expected, "{script}");
+        let (fixture, outcome) = changed(script);
+        assert_eq!(reported(&fixture, &outcome), expected, "{script}");
         assert!(outcome.ended.not_kept.is_empty(), "{script}: {:?}", outcome.ended.not_kept);
     }
 }
 
 #[test]
 fn links_and_modes() {
-    let (yard, outcome) = changed("rm link; chmod 640 a.txt");
-    let link = outcome.before(yard.root.join("link")).unwrap();
+    let (fixture, outcome) = changed("rm link; chmod 640 a.txt");
+    let link = outcome.before(fixture.root.join("link")).unwrap();
     assert_eq!((link.kind, link.target.as_deref()), (Kind::Symlink, Some("a.txt")));
-    assert_eq!(outcome.before(yard.root.join("a.txt")).unwrap().mode, 0o644);
+    assert_eq!(outcome.before(fixture.root.join("a.txt")).unwrap().mode, 0o644);
 }
 
 #[test]
 fn a_thousand_files() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     for index in 0..1000 {
-        yard.write(&format!("{index}.txt"), &index.to_string());
+        fixture.write(&format!("{index}.txt"), &index.to_string());
     }
-    let outcome = run(yard.shell("for i in $(seq 0 999); do echo x > $i.txt; done")).succeeded();
+    let outcome = run(fixture.shell("for i in $(seq 0 999); do echo x > $i.txt; done")).succeeded();
     assert_eq!(outcome.ended.before.len(), 1000);
     for (index, before) in outcome.ended.before.iter().enumerate() {
-        assert_eq!(yard.kept(before).unwrap(), index.to_string());
+        assert_eq!(fixture.kept(before).unwrap(), index.to_string());
     }
 }
 
 #[test]
 fn more_than_is_kept() {
-    let yard = Yard::new();
-    yard.write("large", &"x".repeat(2000));
-    yard.write("small", "kept");
-    let mut start = yard.shell("echo > large; echo > small");
+    let fixture = Fixture::new();
+    fixture.write("large", &"x".repeat(2000));
+    fixture.write("small", "kept");
+    let mut start = fixture.shell("echo > large; echo > small");
     start.limits.max_kept_bytes = 1000;
     let outcome = run(start).succeeded();
-    assert_eq!(outcome.ended.not_kept, [yard.inside("large")]);
-    assert_eq!(outcome.before(yard.root.join("large")).unwrap().kept, None);
-    assert_eq!(yard.kept(outcome.before(yard.root.join("small")).unwrap()).unwrap(), "kept");
+    assert_eq!(outcome.ended.not_kept, [fixture.inside("large")]);
+    assert_eq!(outcome.before(fixture.root.join("large")).unwrap().kept, None);
+    assert_eq!(fixture.kept(outcome.before(fixture.root.join("small")).unwrap()).unwrap(), "kept");
 }
 
 #[test]
 fn what_is_ignored_is_counted() {
-    let yard = Yard::new();
-    yard.write("target/old", "old");
-    yard.write("target/deep/old", "old");
-    let mut start = yard.shell("echo x > target/new; echo x > target/old; echo x > kept; mv target other");
+    let fixture = Fixture::new();
+    fixture.write("target/old", "old");
+    fixture.write("target/deep/old", "old");
+    let mut start = fixture.shell("echo x > target/new; echo x > target/old; echo x > kept; mv target other");
     start.rules = true;
     let outcome = run_with(start, |ask| Verdict { ignored: ask.path.contains("/target"), ..Verdict::default() });
     let outcome = outcome.succeeded();
     assert_eq!(outcome.ended.ignored, 3, "{outcome:#?}");
     assert!(outcome.ended.before.iter().all(|it| !it.path.contains("/target")), "{outcome:#?}");
-    assert_eq!(outcome.kind(yard.root.join("kept")), Some(Kind::Absent));
-    assert_eq!(fs::read_dir(&yard.staging).unwrap().count(), 0);
+    assert_eq!(outcome.kind(fixture.root.join("kept")), Some(Kind::Absent));
+    assert_eq!(fs::read_dir(&fixture.staging).unwrap().count(), 0);
 }

@@ -13,15 +13,15 @@ mod support;
 use std::fs;
 use std::io::Write;
 
-use support::{Start, Yard, begin, run, supervisor};
+use support::{Fixture, Start, begin, run, supervisor};
 
 use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict};
 use paddock_supervisor::wire;
 
 /// Runs a script and compares its output.
 fn writes(script: &str, expected: &str) {
-    let yard = Yard::new();
-    let outcome = run(yard.shell(script)).succeeded();
+    let fixture = Fixture::new();
+    let outcome = run(fixture.shell(script)).succeeded();
     assert_eq!(outcome.stdout, expected, "{script}: {}", outcome.stderr);
 }
 
@@ -50,8 +50,9 @@ fn shells_and_coreutils() {
     writes("touch f; test -r f && chmod 400 f && stat -c %a f; readlink -f f | wc -l", "400\n1\n");
     writes("find . -name nothing; cd /usr && pwd; head -c 3 /dev/zero | wc -c", "/usr\n3\n");
     if is_there("bash") {
-        let yard = Yard::new();
-        let outcome = run(yard.command(&["bash", "-c", "cat <(echo a) <(echo b); echo c > >(cat); wait"])).succeeded();
+        let fixture = Fixture::new();
+        let outcome =
+            run(fixture.command(&["bash", "-c", "cat <(echo a) <(echo b); echo c > >(cat); wait"])).succeeded();
         assert_eq!(outcome.stdout, "a\nb\nc\n");
     }
 }
@@ -70,13 +71,13 @@ fn git() {
 fn a_compiler() {
     if is_there("cc") {
         let source = "#include <stdio.h>\nint main(void) { puts(\"compiled\"); return 0; }\n";
-        let yard = Yard::new();
-        yard.write("hello.c", source);
-        let outcome = run(yard.shell("cc -o hello hello.c && ./hello")).succeeded();
+        let fixture = Fixture::new();
+        fixture.write("hello.c", source);
+        let outcome = run(fixture.shell("cc -o hello hello.c && ./hello")).succeeded();
         assert_eq!(outcome.stdout, "compiled\n");
         if is_there("make") {
-            yard.write("Makefile", "all: one two\none two:\n\t@echo $@ > $@.txt\n");
-            run(yard.shell("make -j2 -s && test -e one.txt -a -e two.txt")).succeeded();
+            fixture.write("Makefile", "all: one two\none two:\n\t@echo $@ > $@.txt\n");
+            run(fixture.shell("make -j2 -s && test -e one.txt -a -e two.txt")).succeeded();
         }
     }
 }
@@ -86,44 +87,44 @@ fn interpreters() {
     if is_there("node") {
         let script = "const f = require('fs'); f.writeFileSync('a', 'node'); \
                       f.promises.readFile('a', 'utf8').then(t => console.log(t, require('child_process').execSync('echo x') + ''))";
-        let yard = Yard::new();
-        let outcome = run(yard.command(&["node", "-e", script])).succeeded();
+        let fixture = Fixture::new();
+        let outcome = run(fixture.command(&["node", "-e", script])).succeeded();
         assert_eq!(outcome.stdout, "node x\n\n");
     }
     if is_there("python3") {
         let script = "import subprocess, threading, tempfile, os\n\
                       t = threading.Thread(target=lambda: open('a', 'w').write('python')); t.start(); t.join()\n\
                       print(open('a').read(), subprocess.check_output(['echo', 'x']).decode().strip())";
-        let yard = Yard::new();
-        let outcome = run(yard.command(&["python3", "-c", script])).succeeded();
+        let fixture = Fixture::new();
+        let outcome = run(fixture.command(&["python3", "-c", script])).succeeded();
         assert_eq!(outcome.stdout, "python x\n");
     }
 }
 
 #[test]
 fn input_output_and_status() {
-    let yard = Yard::new();
-    let mut running = begin(yard.shell("cat; echo error >&2; exit 7"));
+    let fixture = Fixture::new();
+    let mut running = begin(fixture.shell("cat; echo error >&2; exit 7"));
     running.input.as_mut().unwrap().write_all(b"given").unwrap();
     let outcome = running.finish(|_| Verdict::default());
     assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("given", "error\n"));
     assert_eq!((outcome.ended.exit_code, outcome.ended.signal), (Some(7), None));
     assert!(outcome.ended.max_rss.is_some_and(|it| it > 100_000), "{:?}", outcome.ended.max_rss);
     assert!(outcome.confined.unwrap().starts_with("landlock "));
-    let outcome = run(yard.shell("kill -USR1 $$"));
+    let outcome = run(fixture.shell("kill -USR1 $$"));
     assert_eq!((outcome.ended.exit_code, outcome.ended.signal), (None, Some(libc::SIGUSR1)));
 }
 
 #[test]
 fn what_cannot_be_started() {
-    let yard = Yard::new();
-    let outcome = run(yard.command(&["no-such-program"]));
+    let fixture = Fixture::new();
+    let outcome = run(fixture.command(&["no-such-program"]));
     assert_eq!(outcome.failed.unwrap().1, Some(libc::ENOENT));
-    let start = Start { cwd: yard.inside("file"), ..yard.shell("true") };
-    yard.write("file", "");
+    let start = Start { cwd: fixture.inside("file"), ..fixture.shell("true") };
+    fixture.write("file", "");
     assert_eq!(run(start).failed.unwrap().1, Some(libc::ENOTDIR));
-    fs::copy("/bin/true", yard.outside.join("true")).unwrap();
-    let outcome = run(yard.command(&[yard.outside("true")]));
+    fs::copy("/bin/true", fixture.outside.join("true")).unwrap();
+    let outcome = run(fixture.command(&[fixture.outside("true")]));
     assert_eq!(outcome.failed.unwrap().1, Some(libc::EACCES));
 }
 
@@ -137,7 +138,7 @@ fn only_a_start_starts() {
 
 #[test]
 fn a_terminal() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let terminal = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).unwrap();
     rustix::pty::grantpt(&terminal).unwrap();
     rustix::pty::unlockpt(&terminal).unwrap();
@@ -150,7 +151,7 @@ fn a_terminal() {
     rustix::pty::unlockpt(&other).unwrap();
     let other = rustix::pty::ptsname(&other, Vec::new()).unwrap().into_string().unwrap();
     let script = format!("tty; echo direct > /dev/tty; echo by-name > $(tty); cat {other}; echo x > {other}; echo end");
-    let start = Start { terminal: true, ..yard.shell(&script) };
+    let start = Start { terminal: true, ..fixture.shell(&script) };
     let (socket, mut supervisor) = supervisor();
     let streams = [&slave, &slave, &slave].map(std::os::fd::AsFd::as_fd);
     support::send_start(&socket, &start, &streams);
@@ -173,12 +174,14 @@ fn a_terminal() {
 
 #[test]
 fn limits_hold() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let limits = Limits { max_file_bytes: 1000, ..Limits::default() };
-    let outcome =
-        run(Start { limits, ..yard.shell("trap '' XFSZ; head -c 2000 /dev/zero > f; truncate -s 2000 g; wc -c f g") });
+    let outcome = run(Start {
+        limits,
+        ..fixture.shell("trap '' XFSZ; head -c 2000 /dev/zero > f; truncate -s 2000 g; wc -c f g")
+    });
     assert!(outcome.stdout.contains("1000 f") && !outcome.stdout.contains("2000"), "{outcome:#?}");
     let limits = Limits { max_memory_bytes: 50 << 20, ..Limits::default() };
-    let outcome = run(Start { limits, ..yard.shell("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}") });
+    let outcome = run(Start { limits, ..fixture.shell("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}") });
     assert!(!outcome.stdout.contains("100000000"), "{outcome:#?}");
 }

@@ -16,24 +16,24 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
-use support::{Outcome, Root, Start, Yard, attack, run};
+use support::{Fixture, Outcome, Root, Start, attack, run};
 
 /// An attempt, with its arguments for a given fixture.
 struct Attempt {
     name: &'static str,
-    arguments: fn(&Yard) -> Vec<String>,
+    arguments: fn(&Fixture) -> Vec<String>,
     /// Creates the files that the attempt needs.
-    prepare: fn(&Yard),
+    prepare: fn(&Fixture),
     /// Whether the attempt is repeated without confinement, where it must succeed.
     control: bool,
 }
 
-fn attempt(name: &'static str, arguments: fn(&Yard) -> Vec<String>) -> Attempt {
+fn attempt(name: &'static str, arguments: fn(&Fixture) -> Vec<String>) -> Attempt {
     Attempt { name, arguments, prepare: |_| {}, control: true }
 }
 
 impl Attempt {
-    fn after(self, prepare: fn(&Yard)) -> Self {
+    fn after(self, prepare: fn(&Fixture)) -> Self {
         Self { prepare, ..self }
     }
 
@@ -42,12 +42,12 @@ impl Attempt {
         Self { control: false, ..self }
     }
 
-    fn start(&self, yard: &Yard) -> Start {
-        (self.prepare)(yard);
-        let arguments = (self.arguments)(yard);
+    fn start(&self, fixture: &Fixture) -> Start {
+        (self.prepare)(fixture);
+        let arguments = (self.arguments)(fixture);
         let mut argv = vec![attack(), self.name];
         argv.extend(arguments.iter().map(String::as_str));
-        let mut start = yard.command(&argv);
+        let mut start = fixture.command(&argv);
         start.system.push(attack().to_owned());
         start
     }
@@ -56,25 +56,25 @@ impl Attempt {
 fn check(attempts: &[Attempt]) {
     for attempt in attempts {
         let name = attempt.name;
-        let yard = Yard::new();
-        let start = attempt.start(&yard);
-        let before = yard.snapshot();
+        let fixture = Fixture::new();
+        let start = attempt.start(&fixture);
+        let before = fixture.snapshot();
         let outcome = run(start);
         assert!(outcome.confined.is_some(), "{name}: {outcome:#?}");
         assert_ne!(outcome.ended.exit_code, Some(0), "{name} worked: {outcome:#?}");
         assert_ne!(outcome.ended.exit_code, Some(2), "{name} was not tried: {outcome:#?}");
         assert!(!outcome.stdout.contains("secret"), "{name} told: {outcome:#?}");
-        assert_eq!(yard.snapshot(), before, "{name} changed what is outside");
+        assert_eq!(fixture.snapshot(), before, "{name} changed what is outside");
         if attempt.control {
-            let yard = Yard::new();
-            let control = run(Start { confine: false, ..attempt.start(&yard) });
+            let fixture = Fixture::new();
+            let control = run(Start { confine: false, ..attempt.start(&fixture) });
             assert_eq!(control.ended.exit_code, Some(0), "{name} fails unconfined too: {control:#?}");
         }
     }
 }
 
-fn file(yard: &Yard) -> Vec<String> {
-    vec![yard.outside("file")]
+fn file(fixture: &Fixture) -> Vec<String> {
+    vec![fixture.outside("file")]
 }
 
 #[test]
@@ -86,17 +86,17 @@ fn reading_and_writing_by_path() {
         attempt("append", file),
         attempt("empty", file),
         attempt("truncate", file),
-        attempt("create", |yard| vec![yard.outside("new")]),
-        attempt("nameless", |yard| vec![yard.outside("")]),
-        attempt("list", |yard| vec![yard.outside("")]),
+        attempt("create", |fixture| vec![fixture.outside("new")]),
+        attempt("nameless", |fixture| vec![fixture.outside("")]),
+        attempt("list", |fixture| vec![fixture.outside("")]),
         attempt("unlink", file),
-        attempt("rmdir", |yard| vec![yard.outside("empty")]),
-        attempt("mkdir", |yard| vec![yard.outside("new")]),
-        attempt("symlink", |yard| vec!["target".to_owned(), yard.outside("new")]),
-        attempt("device", |yard| vec![yard.outside("new")]).alone(),
-        attempt("device", |yard| vec![yard.inside("new")]).alone(),
-        attempt("from-directory", |yard| vec![yard.outside(""), "file".to_owned()]),
-        attempt("from-cwd", |yard| vec![yard.outside(""), "file".to_owned()]),
+        attempt("rmdir", |fixture| vec![fixture.outside("empty")]),
+        attempt("mkdir", |fixture| vec![fixture.outside("new")]),
+        attempt("symlink", |fixture| vec!["target".to_owned(), fixture.outside("new")]),
+        attempt("device", |fixture| vec![fixture.outside("new")]).alone(),
+        attempt("device", |fixture| vec![fixture.inside("new")]).alone(),
+        attempt("from-directory", |fixture| vec![fixture.outside(""), "file".to_owned()]),
+        attempt("from-cwd", |fixture| vec![fixture.outside(""), "file".to_owned()]),
         attempt("openat2", file),
         attempt("handle", file),
         attempt("read", |_| vec!["/etc/shadow".to_owned()]).alone(),
@@ -105,12 +105,12 @@ fn reading_and_writing_by_path() {
 
 #[test]
 fn through_links() {
-    let to_file = |yard: &Yard| symlink(yard.outside("file"), yard.inside("link")).unwrap();
-    let to_directory = |yard: &Yard| symlink(yard.outside(""), yard.inside("link")).unwrap();
-    let dangling = |yard: &Yard| symlink(yard.outside("new"), yard.inside("link")).unwrap();
-    let link = |yard: &Yard| vec![yard.inside("link")];
-    let below = |yard: &Yard| vec![yard.inside("link/file")];
-    let new = |yard: &Yard| vec![yard.inside("link/new")];
+    let to_file = |fixture: &Fixture| symlink(fixture.outside("file"), fixture.inside("link")).unwrap();
+    let to_directory = |fixture: &Fixture| symlink(fixture.outside(""), fixture.inside("link")).unwrap();
+    let dangling = |fixture: &Fixture| symlink(fixture.outside("new"), fixture.inside("link")).unwrap();
+    let link = |fixture: &Fixture| vec![fixture.inside("link")];
+    let below = |fixture: &Fixture| vec![fixture.inside("link/file")];
+    let new = |fixture: &Fixture| vec![fixture.inside("link/new")];
     check(&[
         attempt("read", link).after(to_file),
         attempt("write", link).after(to_file),
@@ -124,40 +124,41 @@ fn through_links() {
         // Exclusive creation follows no link, confined or not.
         attempt("create", link).after(dangling).alone(),
         attempt("make", link).after(dangling),
-        attempt("link", |yard| vec![yard.outside("file"), yard.inside("new")]),
-        attempt("link", |yard| vec![yard.inside("link/file"), yard.inside("new")]).after(to_directory),
-        attempt("link", |yard| vec![yard.inside("own"), yard.outside("new")]).after(own),
-        attempt("rename", |yard| vec![yard.outside("file"), yard.inside("new")]),
-        attempt("rename", |yard| vec![yard.outside("directory"), yard.inside("new")]),
-        attempt("rename", |yard| vec![yard.inside("own"), yard.outside("new")]).after(own),
-        attempt("rename", |yard| vec![yard.inside("own"), yard.outside("file")]).after(own),
-        attempt("exchange", |yard| vec![yard.inside("own"), yard.outside("file")]).after(own),
-        attempt("rename", |yard| vec![yard.inside(""), yard.outside("new")]).alone(),
-        attempt("rmdir", |yard| vec![yard.inside("")]),
+        attempt("link", |fixture| vec![fixture.outside("file"), fixture.inside("new")]),
+        attempt("link", |fixture| vec![fixture.inside("link/file"), fixture.inside("new")]).after(to_directory),
+        attempt("link", |fixture| vec![fixture.inside("own"), fixture.outside("new")]).after(own),
+        attempt("rename", |fixture| vec![fixture.outside("file"), fixture.inside("new")]),
+        attempt("rename", |fixture| vec![fixture.outside("directory"), fixture.inside("new")]),
+        attempt("rename", |fixture| vec![fixture.inside("own"), fixture.outside("new")]).after(own),
+        attempt("rename", |fixture| vec![fixture.inside("own"), fixture.outside("file")]).after(own),
+        attempt("exchange", |fixture| vec![fixture.inside("own"), fixture.outside("file")]).after(own),
+        attempt("rename", |fixture| vec![fixture.inside(""), fixture.outside("new")]).alone(),
+        attempt("rmdir", |fixture| vec![fixture.inside("")]),
     ]);
 }
 
-fn own(yard: &Yard) {
-    yard.write("own", "own");
+fn own(fixture: &Fixture) {
+    fixture.write("own", "own");
 }
 
 #[test]
 fn while_names_change() {
-    let swapped = |yard: &Yard| {
-        yard.write("d/file", "own\n");
-        symlink(yard.outside(""), yard.inside("e")).unwrap();
+    let swapped = |fixture: &Fixture| {
+        fixture.write("d/file", "own\n");
+        symlink(fixture.outside(""), fixture.inside("e")).unwrap();
     };
     check(&[
-        attempt("race", |yard| vec![yard.inside("d"), yard.inside("e"), yard.inside("d/file")]).after(swapped),
-        attempt("rewritten", |yard| vec![yard.inside("own"), yard.outside("file")]).after(own),
+        attempt("race", |fixture| vec![fixture.inside("d"), fixture.inside("e"), fixture.inside("d/file")])
+            .after(swapped),
+        attempt("rewritten", |fixture| vec![fixture.inside("own"), fixture.outside("file")]).after(own),
     ]);
 }
 
 #[test]
 fn through_proc() {
     for name in ["environ", "maps", "mem", "status", "cmdline", "root/etc/passwd", "cwd/Cargo.toml", "fd/0"] {
-        let yard = Yard::new();
-        let mut start = yard.command(&[attack(), "read", &format!("/proc/{}/{name}", std::process::id())]);
+        let fixture = Fixture::new();
+        let mut start = fixture.command(&[attack(), "read", &format!("/proc/{}/{name}", std::process::id())]);
         start.system.push(attack().to_owned());
         let outcome = run(start);
         assert_eq!(outcome.ended.exit_code, Some(1), "{name}: {outcome:#?}");
@@ -165,20 +166,20 @@ fn through_proc() {
     }
     // The supervisor is the parent process. A link in the root to /proc/self resolves to the supervisor's own
     // directory.
-    let yard = Yard::new();
-    symlink("/proc/self/environ", yard.inside("environ")).unwrap();
-    symlink("/proc/self/fd/0", yard.inside("control")).unwrap();
-    symlink("/proc/self", yard.inside("self")).unwrap();
+    let fixture = Fixture::new();
+    symlink("/proc/self/environ", fixture.inside("environ")).unwrap();
+    symlink("/proc/self/fd/0", fixture.inside("control")).unwrap();
+    symlink("/proc/self", fixture.inside("self")).unwrap();
     for path in ["/proc/$PPID/environ", "/proc/$PPID/maps", "/proc/$PPID/status", "environ", "control", "self/status"] {
-        let outcome = run(yard.shell(&format!("cat {path}")));
+        let outcome = run(fixture.shell(&format!("cat {path}")));
         assert_ne!(outcome.ended.exit_code, Some(0), "{path}: {outcome:#?}");
         assert_eq!(outcome.stdout, "", "{path}");
     }
-    let outcome = run(yard.shell("cat /proc/self/cmdline; ls /proc/$PPID/fd /proc/$PPID/root/"));
+    let outcome = run(fixture.shell("cat /proc/self/cmdline; ls /proc/$PPID/fd /proc/$PPID/root/"));
     assert!(outcome.stdout.starts_with("cat"), "{outcome:#?}");
     assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:#?}");
     check(&[
-        attempt("read", |yard| vec![format!("/proc/self/root{}", yard.outside("file"))]),
+        attempt("read", |fixture| vec![format!("/proc/self/root{}", fixture.outside("file"))]),
         attempt("read", |_| vec!["/proc/self/cwd/../outside/file".to_owned()]),
         attempt("memory", |_| vec![std::process::id().to_string(), format!("{:p}", &raw const VICTIM)]),
     ]);
@@ -188,14 +189,14 @@ static VICTIM: [u8; 16] = *b"sixteen bytes...";
 
 #[test]
 fn descriptors_of_the_host_do_not_arrive() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     // Every process that this test starts inherits the descriptor.
-    let secret = fs::File::open(yard.outside("file")).unwrap();
+    let secret = fs::File::open(fixture.outside("file")).unwrap();
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&secret);
     for confine in [true, false] {
         let script = format!("ls -l /proc/self/fd; {} read-fd {number}", attack());
-        let mut start = yard.shell(&script);
+        let mut start = fixture.shell(&script);
         start.system.push(attack().to_owned());
         let outcome = run(Start { confine, ..start });
         assert_eq!(outcome.ended.exit_code, Some(1), "{outcome:#?}");
@@ -219,7 +220,7 @@ fn metadata() {
         attempt("setxattr", file).alone(),
         attempt("chmod", |_| vec!["/dev/null".to_owned()]).alone(),
         attempt("unlink", |_| vec!["/dev/null".to_owned()]).alone(),
-        attempt("chmod-set-user", |yard| vec![yard.inside("own")]).after(own),
+        attempt("chmod-set-user", |fixture| vec![fixture.inside("own")]).after(own),
     ]);
 }
 
@@ -227,21 +228,21 @@ fn metadata() {
 fn metadata_of_what_may_be_read() {
     for name in ["chmod-opened", "utimes-opened", "fsetxattr", "flags", "reopen", "write", "unlink", "chmod", "utimes"]
     {
-        let yard = Yard::new();
-        let mut start = yard.command(&[attack(), name, &yard.outside("file")]);
+        let fixture = Fixture::new();
+        let mut start = fixture.command(&[attack(), name, &fixture.outside("file")]);
         start.system.push(attack().to_owned());
-        start.roots.push(Root { path: yard.outside(""), writable: false });
-        let before = yard.snapshot();
+        start.roots.push(Root { path: fixture.outside(""), writable: false });
+        let before = fixture.snapshot();
         let outcome = run(start);
         assert_eq!(outcome.ended.exit_code, Some(1), "{name}: {outcome:#?}");
-        assert_eq!(yard.snapshot(), before, "{name}");
+        assert_eq!(fixture.snapshot(), before, "{name}");
         assert_eq!(outcome.ended.before, [], "{name}");
     }
 }
 
 #[test]
 fn other_processes() {
-    let process = |_: &Yard| vec![std::process::id().to_string()];
+    let process = |_: &Fixture| vec![std::process::id().to_string()];
     check(&[
         attempt("ptrace", process).alone(),
         attempt("kill", process),
@@ -254,21 +255,21 @@ fn other_processes() {
         attempt("priority", process).alone(),
         attempt("affinity", process).alone(),
     ]);
-    let yard = Yard::new();
-    let outcome = run(yard.shell("kill -9 $PPID; kill -9 -1; echo still here"));
+    let fixture = Fixture::new();
+    let outcome = run(fixture.shell("kill -9 $PPID; kill -9 -1; echo still here"));
     assert_eq!(outcome.stdout, "still here\n", "{outcome:#?}");
-    let outcome = run(yard.shell("sleep 100 & kill $! && wait $!; echo $?"));
+    let outcome = run(fixture.shell("sleep 100 & kill $! && wait $!; echo $?"));
     assert_eq!(outcome.stdout, "143\n", "{outcome:#?}");
 }
 
 #[test]
 fn the_kernel() {
     check(&[
-        attempt("mount", |yard| vec![yard.inside("")]).alone(),
+        attempt("mount", |fixture| vec![fixture.inside("")]).alone(),
         attempt("fsopen", |_| Vec::new()).alone(),
         attempt("unshare", |_| Vec::new()).alone(),
         attempt("clone-user", |_| Vec::new()).alone(),
-        attempt("chroot", |yard| vec![yard.outside("")]).alone(),
+        attempt("chroot", |fixture| vec![fixture.outside("")]).alone(),
         attempt("keyring", |_| Vec::new()).alone(),
         attempt("shared-memory", |_| Vec::new()),
         attempt("io_uring", |_| Vec::new()).alone(),
@@ -284,8 +285,8 @@ fn other_numbers_of_system_calls() {
 
 #[test]
 fn programs_that_run_as_their_owner() {
-    let yard = Yard::new();
-    let program = yard.root.join("attack");
+    let fixture = Fixture::new();
+    let program = fixture.root.join("attack");
     fs::copy(attack(), &program).unwrap();
     // The file belongs to another user, so that the program would run as that user.
     if std::os::unix::fs::chown(&program, Some(65534), Some(65534)).is_err() {
@@ -294,7 +295,7 @@ fn programs_that_run_as_their_owner() {
     }
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let script = "id -u > id; ./attack set-user; grep ^Cap /proc/self/status";
-    let outcome = run(yard.shell(script));
+    let outcome = run(fixture.shell(script));
     assert!(outcome.stderr.contains("set-user"), "{outcome:#?}");
     // Allowed are at most CAP_DAC_OVERRIDE and CAP_FOWNER, and no capability that a program could regain. Only the
     // superuser can drop capabilities from the bounding set; other users cannot gain them anyway.
@@ -307,10 +308,10 @@ fn programs_that_run_as_their_owner() {
 
 #[test]
 fn unix_sockets() {
-    let bound = |yard: &Yard| std::mem::forget(UnixListener::bind(yard.outside("socket")).unwrap());
-    let inside = |yard: &Yard| std::mem::forget(UnixListener::bind(yard.inside("socket")).unwrap());
-    let datagrams = |yard: &Yard| std::mem::forget(UnixDatagram::bind(yard.outside("socket")).unwrap());
-    let abstracted = |_: &Yard| {
+    let bound = |fixture: &Fixture| std::mem::forget(UnixListener::bind(fixture.outside("socket")).unwrap());
+    let inside = |fixture: &Fixture| std::mem::forget(UnixListener::bind(fixture.inside("socket")).unwrap());
+    let datagrams = |fixture: &Fixture| std::mem::forget(UnixDatagram::bind(fixture.outside("socket")).unwrap());
+    let abstracted = |_: &Fixture| {
         use std::os::linux::net::SocketAddrExt;
         static ONCE: std::sync::Once = std::sync::Once::new();
         ONCE.call_once(|| {
@@ -319,9 +320,9 @@ fn unix_sockets() {
         });
     };
     check(&[
-        attempt("unix", |yard| vec![yard.outside("socket")]).after(bound),
-        attempt("unix", |yard| vec![yard.inside("socket")]).after(inside),
-        attempt("datagram", |yard| vec![yard.outside("socket")]).after(datagrams),
+        attempt("unix", |fixture| vec![fixture.outside("socket")]).after(bound),
+        attempt("unix", |fixture| vec![fixture.inside("socket")]).after(inside),
+        attempt("datagram", |fixture| vec![fixture.outside("socket")]).after(datagrams),
         attempt("abstract", |_| vec![abstract_name()]).after(abstracted),
     ]);
 }
@@ -334,9 +335,9 @@ fn abstract_name() -> String {
 fn the_network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let tried = |network: bool, confine: bool| -> Outcome {
-        let mut start = yard.command(&[attack(), "tcp", &port]);
+        let mut start = fixture.command(&[attack(), "tcp", &port]);
         start.system.push(attack().to_owned());
         run(Start { network, confine, ..start })
     };
@@ -347,11 +348,11 @@ fn the_network() {
 
 #[test]
 fn a_directory_that_has_a_root_in_it_stays() {
-    let yard = Yard::new();
-    yard.write("parent/inner/file", "kept");
-    let mut start = yard.shell("mv parent other; chmod 600 parent/inner/file; echo x > parent/inner/file; ls");
-    start.roots.push(Root { path: yard.inside("parent/inner"), writable: false });
+    let fixture = Fixture::new();
+    fixture.write("parent/inner/file", "kept");
+    let mut start = fixture.shell("mv parent other; chmod 600 parent/inner/file; echo x > parent/inner/file; ls");
+    start.roots.push(Root { path: fixture.inside("parent/inner"), writable: false });
     let outcome = run(start);
     assert_eq!(outcome.stdout, "parent\n", "{outcome:#?}");
-    assert_eq!(fs::read_to_string(yard.root.join("parent/inner/file")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(fixture.root.join("parent/inner/file")).unwrap(), "kept");
 }

@@ -16,15 +16,15 @@ use std::path::Path;
 use std::process::Command;
 
 use paddock_supervisor::protocol::{Ask, Verdict};
-use support::{Outcome, Start, Yard, attack, begin, run, run_with, within_a_second};
+use support::{Fixture, Outcome, Start, attack, begin, run, run_with, within_a_second};
 
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
 /// Returns a command that may run only these programs.
-fn naming(yard: &Yard, argv: &[&str], programs: &[&str]) -> Start {
+fn naming(fixture: &Fixture, argv: &[&str], programs: &[&str]) -> Start {
     let loaders: Vec<_> = LOADERS.iter().filter(|path| Path::new(path).exists()).map(|&it| it.to_owned()).collect();
     let programs = programs.iter().map(|&it| it.to_owned()).chain(loaders.clone()).collect();
-    let mut start = Start { programs: Some(programs), loaders, ..yard.command(argv) };
+    let mut start = Start { programs: Some(programs), loaders, ..fixture.command(argv) };
     start.system.push(attack().to_owned());
     start
 }
@@ -39,11 +39,11 @@ fn is_refused(outcome: &Outcome, path: &str) -> bool {
 
 #[test]
 fn a_loader_runs_no_program_that_is_not_named() {
-    let yard = Yard::new();
-    let (id, copied) = ("/usr/bin/id", yard.root.join("mine"));
+    let fixture = Fixture::new();
+    let (id, copied) = ("/usr/bin/id", fixture.root.join("mine"));
     fs::copy(id, &copied).unwrap();
     fs::set_permissions(&copied, PermissionsExt::from_mode(0o644)).unwrap();
-    std::os::unix::fs::symlink(loader(), yard.root.join("link")).unwrap();
+    std::os::unix::fs::symlink(loader(), fixture.root.join("link")).unwrap();
     let copied = copied.display().to_string();
     for line in [
         format!("{} {id}", loader()),
@@ -53,25 +53,28 @@ fn a_loader_runs_no_program_that_is_not_named() {
         format!("exec {} {id}", loader()),
         format!("cd / && .{} {id}", loader()),
     ] {
-        let outcome = run(naming(&yard, &["/bin/sh", "-c", &line], &["/bin/sh"]));
+        let outcome = run(naming(&fixture, &["/bin/sh", "-c", &line], &["/bin/sh"]));
         assert_ne!(outcome.ended.exit_code, Some(0), "{line}: {outcome:#?}");
         assert!(!outcome.stdout.contains("uid=") && !outcome.stdout.contains("libc"), "{line}: {outcome:#?}");
         assert!(is_refused(&outcome, "ld-linux"), "{line}: {outcome:#?}");
     }
     // The line works if all programs may be run.
     let line = format!("{} {id}", loader());
-    assert!(run(yard.shell(&line)).succeeded().stdout.contains("uid="));
+    assert!(run(fixture.shell(&line)).succeeded().stdout.contains("uid="));
     // The line works if the loader itself is named.
-    let named = Start { loaders: Vec::new(), ..naming(&yard, &["/bin/sh", "-c", &line], &["/bin/sh"]) };
+    let named = Start { loaders: Vec::new(), ..naming(&fixture, &["/bin/sh", "-c", &line], &["/bin/sh"]) };
     assert!(run(named).succeeded().stdout.contains("uid="));
 }
 
 #[test]
 fn the_program_that_is_looked_at_is_the_one_that_runs() {
     // The path of the program alternates between the program and the loader while it is executed.
-    let yard = Yard::new();
-    let start =
-        naming(&yard, &[attack(), "run-swapped", "/usr/bin/env", loader(), "/usr/bin/id"], &[attack(), "/usr/bin/env"]);
+    let fixture = Fixture::new();
+    let start = naming(
+        &fixture,
+        &[attack(), "run-swapped", "/usr/bin/env", loader(), "/usr/bin/id"],
+        &[attack(), "/usr/bin/env"],
+    );
     let outcome = run(start);
     assert!(outcome.stdout.contains("begun"), "{outcome:#?}");
     assert!(!outcome.stdout.contains("uid="), "{outcome:#?}");
@@ -79,15 +82,15 @@ fn the_program_that_is_looked_at_is_the_one_that_runs() {
 
 #[test]
 fn no_file_in_memory_is_run_where_programs_are_named() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     for how in ["memory-program", "memory-program-mode"] {
-        let outcome = run(naming(&yard, &[attack(), how, "/usr/bin/id"], &[attack()]));
+        let outcome = run(naming(&fixture, &[attack(), how, "/usr/bin/id"], &[attack()]));
         assert_ne!(outcome.ended.exit_code, Some(0), "{how}: {outcome:#?}");
         assert!(!outcome.stdout.contains("uid="), "{how}: {outcome:#?}");
         // The file in memory can still be written and read.
         assert!(outcome.stdout.contains("written"), "{how}: {outcome:#?}");
     }
-    let mut free = yard.command(&[attack(), "memory-program", "/usr/bin/id"]);
+    let mut free = fixture.command(&[attack(), "memory-program", "/usr/bin/id"]);
     free.system.push(attack().to_owned());
     assert!(run(free).succeeded().stdout.contains("uid="));
 }
@@ -120,11 +123,11 @@ fn hides(ask: &Ask) -> Verdict {
 
 #[test]
 fn a_hidden_program_is_not_run() {
-    let yard = Yard::new();
-    compile(SECRET, &yard.root.join("secret"), &[]);
-    compile(SECRET, &yard.root.join("secret-static"), &["-static"]);
-    compile(SECRET, &yard.root.join("open"), &[]);
-    compile(PRELOADED, &yard.root.join("look.so"), &["-shared", "-fPIC"]);
+    let fixture = Fixture::new();
+    compile(SECRET, &fixture.root.join("secret"), &[]);
+    compile(SECRET, &fixture.root.join("secret-static"), &["-static"]);
+    compile(SECRET, &fixture.root.join("open"), &[]);
+    compile(PRELOADED, &fixture.root.join("look.so"), &["-shared", "-fPIC"]);
     for line in [
         "./secret",
         "./secret-static",
@@ -133,25 +136,25 @@ fn a_hidden_program_is_not_run() {
         "exec ./secret",
         "/lib64/ld-linux-x86-64.so.2 ./secret",
     ] {
-        let start = Start { rules: true, ..yard.shell(line) };
+        let start = Start { rules: true, ..fixture.shell(line) };
         let outcome = run_with(start, hides);
         assert_ne!(outcome.ended.exit_code, Some(0), "{line}: {outcome:#?}");
         assert!(!outcome.stdout.contains("hidden"), "{line}: {outcome:#?}");
         assert!(is_refused(&outcome, "secret"), "{line}: {outcome:#?}");
-        let _none = fs::remove_file(yard.root.join("other"));
+        let _none = fs::remove_file(fixture.root.join("other"));
     }
-    let start = Start { rules: true, ..yard.shell("./open && LD_PRELOAD=$PWD/look.so ./open") };
+    let start = Start { rules: true, ..fixture.shell("./open && LD_PRELOAD=$PWD/look.so ./open") };
     assert_eq!(run_with(start, hides).succeeded().stdout, "hidden\n");
 }
 
 #[test]
 fn a_hidden_program_that_is_run_by_a_race_opens_nothing() {
-    let yard = Yard::new();
-    compile(SECRET, &yard.root.join("secret"), &[]);
-    compile(PRELOADED, &yard.root.join("look.so"), &["-shared", "-fPIC"]);
-    let secret = yard.inside("secret");
-    let preloaded = format!("LD_PRELOAD={}", yard.inside("look.so"));
-    let mut start = yard.command(&[attack(), "run-swapped", "/usr/bin/true", &secret, &preloaded]);
+    let fixture = Fixture::new();
+    compile(SECRET, &fixture.root.join("secret"), &[]);
+    compile(PRELOADED, &fixture.root.join("look.so"), &["-shared", "-fPIC"]);
+    let secret = fixture.inside("secret");
+    let preloaded = format!("LD_PRELOAD={}", fixture.inside("look.so"));
+    let mut start = fixture.command(&[attack(), "run-swapped", "/usr/bin/true", &secret, &preloaded]);
     start.system.push(attack().to_owned());
     let outcome = run_with(Start { rules: true, ..start }, hides);
     assert!(outcome.stdout.contains("begun") && !outcome.stdout.contains("hidden"), "{outcome:#?}");
@@ -159,16 +162,16 @@ fn a_hidden_program_that_is_run_by_a_race_opens_nothing() {
 
 #[test]
 fn a_removed_file_is_not_opened_by_a_descriptor_from_before() {
-    let yard = Yard::new();
-    yard.write("conf/secret", "hidden\n");
-    yard.write("conf/open", "shown\n");
-    let go = yard.inside("go");
+    let fixture = Fixture::new();
+    fixture.write("conf/secret", "hidden\n");
+    fixture.write("conf/open", "shown\n");
+    let go = fixture.inside("go");
     for (name, expected) in [("secret", false), ("open", false)] {
         let _none = fs::remove_file(&go);
-        let _none = fs::rename(yard.root.join("moved"), yard.root.join("conf"));
-        let path = yard.inside(&format!("conf/{name}"));
-        let moved = (yard.inside("conf"), yard.inside("moved"));
-        let mut start = yard.command(&[attack(), "removed-moved", &path, &moved.0, &moved.1, &go]);
+        let _none = fs::rename(fixture.root.join("moved"), fixture.root.join("conf"));
+        let path = fixture.inside(&format!("conf/{name}"));
+        let moved = (fixture.inside("conf"), fixture.inside("moved"));
+        let mut start = fixture.command(&[attack(), "removed-moved", &path, &moved.0, &moved.1, &go]);
         start.system.push(attack().to_owned());
         let running = begin(Start { rules: true, ..start });
         let signal = go.clone();
@@ -187,19 +190,19 @@ fn a_removed_file_is_not_opened_by_a_descriptor_from_before() {
     // The command may reopen files that it has opened or created.
     let script = "echo mine > made; exec 3< made; rm made; cat /proc/self/fd/3
         exec 4< conf/kept; rm conf/kept; mv conf other; cat /proc/self/fd/4";
-    let _none = fs::rename(yard.root.join("moved"), yard.root.join("conf"));
-    yard.write("conf/kept", "kept\n");
-    assert_eq!(run_with(Start { rules: true, ..yard.shell(script) }, hides).succeeded().stdout, "mine\nkept\n");
-    assert!(within_a_second(|| !yard.root.join("made").exists()));
+    let _none = fs::rename(fixture.root.join("moved"), fixture.root.join("conf"));
+    fixture.write("conf/kept", "kept\n");
+    assert_eq!(run_with(Start { rules: true, ..fixture.shell(script) }, hides).succeeded().stdout, "mine\nkept\n");
+    assert!(within_a_second(|| !fixture.root.join("made").exists()));
 }
 
 #[test]
 fn a_verdict_on_reading_is_asked_again_after_a_while() {
-    let yard = Yard::new();
-    yard.write("open.txt", "open\n");
+    let fixture = Fixture::new();
+    fixture.write("open.txt", "open\n");
     let mut asked = 0;
     let script = "cat open.txt open.txt; sleep 1; cat open.txt";
-    let outcome = run_with(Start { rules: true, ..yard.shell(script) }, |ask| {
+    let outcome = run_with(Start { rules: true, ..fixture.shell(script) }, |ask| {
         asked += usize::from(ask.path.ends_with("open.txt"));
         Verdict { refused: (asked > 1).then(|| "a rule came to be".to_owned()), ..Verdict::default() }
     });

@@ -14,7 +14,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use paddock_supervisor::protocol::{Access, Ask, Verdict};
-use support::{Outcome, Start, Yard, begin, run_with};
+use support::{Fixture, Outcome, Start, begin, run_with};
 
 /// Refuses all access to `secret*`, and changes to `locked` and everything in it.
 fn authorize(ask: &Ask) -> Verdict {
@@ -25,17 +25,17 @@ fn authorize(ask: &Ask) -> Verdict {
     Verdict { refused, ..Verdict::default() }
 }
 
-fn yard() -> Yard {
-    let yard = Yard::new();
-    yard.write("secret.txt", "hidden\n");
-    yard.write("open.txt", "open\n");
-    yard.write("dir/secret", "hidden\n");
-    yard.write("locked/file", "locked\n");
-    yard
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.write("secret.txt", "hidden\n");
+    fixture.write("open.txt", "open\n");
+    fixture.write("dir/secret", "hidden\n");
+    fixture.write("locked/file", "locked\n");
+    fixture
 }
 
-fn ruled(yard: &Yard, script: &str) -> Outcome {
-    run_with(Start { rules: true, ..yard.shell(script) }, authorize)
+fn ruled(fixture: &Fixture, script: &str) -> Outcome {
+    run_with(Start { rules: true, ..fixture.shell(script) }, authorize)
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn secrets_stay_secret() {
         "cd dir && cat secret",
         "mkfifo secret-pipe",
     ] {
-        let yard = yard();
-        let outcome = ruled(&yard, script);
+        let fixture = fixture();
+        let outcome = ruled(&fixture, script);
         assert_ne!(outcome.ended.exit_code, Some(0), "{script}: {outcome:#?}");
         assert!(!outcome.stdout.contains("hidden"), "{script}: {outcome:#?}");
-        assert_eq!(fs::read_to_string(yard.root.join("secret.txt")).unwrap(), "hidden\n", "{script}");
-        assert_eq!(fs::read_to_string(yard.root.join("dir/secret")).unwrap(), "hidden\n", "{script}");
+        assert_eq!(fs::read_to_string(fixture.root.join("secret.txt")).unwrap(), "hidden\n", "{script}");
+        assert_eq!(fs::read_to_string(fixture.root.join("dir/secret")).unwrap(), "hidden\n", "{script}");
         assert_eq!(outcome.ended.refused_count as usize, outcome.ended.refused.len(), "{script}");
         assert!(outcome.ended.refused.iter().any(|it| it.cause == "the rules say so"), "{script}: {outcome:#?}");
     }
@@ -79,43 +79,43 @@ fn secrets_stay_secret() {
 
 #[test]
 fn what_is_locked_is_read() {
-    let yard = yard();
-    assert_eq!(ruled(&yard, "cat locked/file").succeeded().stdout, "locked\n");
+    let fixture = fixture();
+    assert_eq!(ruled(&fixture, "cat locked/file").succeeded().stdout, "locked\n");
     for script in
         ["echo x > locked/file", "echo x > locked/new", "mv locked other", "ln locked/file f", "mv dir locked/d"]
     {
-        let outcome = ruled(&yard, script);
+        let outcome = ruled(&fixture, script);
         assert_ne!(outcome.ended.exit_code, Some(0), "{script}: {outcome:#?}");
-        assert_eq!(fs::read_to_string(yard.root.join("locked/file")).unwrap(), "locked\n", "{script}");
+        assert_eq!(fs::read_to_string(fixture.root.join("locked/file")).unwrap(), "locked\n", "{script}");
     }
 }
 
 #[test]
 fn a_verdict_on_reading_is_asked_once() {
-    let yard = yard();
-    let outcome = ruled(&yard, "cat open.txt open.txt; cat open.txt").succeeded();
+    let fixture = fixture();
+    let outcome = ruled(&fixture, "cat open.txt open.txt; cat open.txt").succeeded();
     assert_eq!(outcome.stdout, "open\nopen\nopen\n");
-    let asked = outcome.asked.iter().filter(|it| it.path == yard.inside("open.txt"));
+    let asked = outcome.asked.iter().filter(|it| it.path == fixture.inside("open.txt"));
     assert_eq!(asked.count(), 1, "{:#?}", outcome.asked);
 }
 
 #[test]
 fn many_questions_do_not_stall() {
-    let yard = yard();
+    let fixture = fixture();
     for index in 0..3000 {
-        yard.write(&format!("many/{index:050}"), "x");
+        fixture.write(&format!("many/{index:050}"), "x");
     }
-    let outcome = ruled(&yard, "mv many more && ls more | wc -l").succeeded();
+    let outcome = ruled(&fixture, "mv many more && ls more | wc -l").succeeded();
     assert_eq!(outcome.stdout.trim(), "3000");
     assert_eq!(outcome.ended.before.len(), 6002);
 }
 
 #[test]
 fn other_calls_go_on_while_one_waits() {
-    let yard = yard();
+    let fixture = fixture();
     let script = "cat open.txt & for i in 1 2 3; do cat /usr/bin/env > /dev/null; done; echo > $TMPDIR/done; wait";
-    let running = begin(Start { rules: true, ..yard.shell(script) });
-    let done = yard.temporary.join("done");
+    let running = begin(Start { rules: true, ..fixture.shell(script) });
+    let done = fixture.temporary.join("done");
     let mut waited = false;
     let outcome = running.finish(|ask| {
         if ask.path.ends_with("open.txt") {

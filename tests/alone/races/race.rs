@@ -14,9 +14,9 @@ use super::calls::{self, Raced};
 use super::swap::Swapper;
 use crate::without::{openat2, without};
 
-/// Has `calls_in_child` make that many attempts.
+/// Variable with the number of attempts for `calls_in_child`.
 pub const RACES_NOW: &str = "PADDOCK_RACES_NOW";
-/// How many attempts there are, with and without `openat2` together.
+/// Variable with the number of attempts, with and without `openat2` together.
 const WANTED: &str = "PADDOCK_RACES";
 const QUICK: u64 = 200_000;
 
@@ -25,7 +25,7 @@ const HUNG: Duration = Duration::from_secs(40);
 /// Calls after which it is looked what became of the disk; fewer changes than there are backups.
 const LOOKS_EVERY: u64 = 250;
 
-/// How the attempts of an operation ended.
+/// Results of the attempts of an operation.
 #[derive(Default)]
 struct Row {
     calls: u64,

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-/// Has `swaps_in_child` swap in that directory.
+/// Variable with the directory for `swaps_in_child`.
 pub const SWAPS: &str = "PADDOCK_SWAPS_IN";
 
 /// Names in the workspace, and the names that replace them.

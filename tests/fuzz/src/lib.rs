@@ -24,7 +24,7 @@ mod tree;
 /// A target.
 pub type Target = fn(&[u8]);
 
-/// Every target by its name.
+/// All targets by name.
 pub const TARGETS: [(&str, Target); 9] = [
     ("arguments", arguments::fuzz),
     ("encodings", encodings::fuzz),

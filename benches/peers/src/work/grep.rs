@@ -32,7 +32,7 @@ enum Output {
 
 /// A search.
 pub struct Query {
-    /// In words.
+    /// Description.
     pub name: &'static str,
     pattern: String,
     output: Output,

@@ -23,7 +23,7 @@ pub struct Bench {
     pub peers: Peers,
     /// Rounds that are measured.
     pub rounds: usize,
-    /// How busy the machine was before.
+    /// Load of the machine before the run.
     pub load: String,
     /// Names of the entrants that take part; all if the list is empty.
     pub only: &'static [&'static str],
@@ -47,7 +47,7 @@ pub enum Rules {
 }
 
 impl Rules {
-    /// Both.
+    /// Both rules.
     pub const BOTH: [Self; 2] = [Self::Everything, Self::Respected];
 
     /// Returns the description for a row.

@@ -20,7 +20,7 @@ const FD_RULES: [&str; 3] = ["--no-require-git", "--no-global-ignore-file", "--n
 /// The only tree that is shown as a tree: paddock shows no more than 10,000 entries.
 const SHOWN_AS_TREE: Kind = Kind::Generated(1_000);
 
-/// Which names.
+/// Requested names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Rust,

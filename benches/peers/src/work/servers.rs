@@ -79,7 +79,7 @@ enum Work {
     Search,
     List,
     Tree,
-    /// From one value to another.
+    /// An edit from one value to another.
     Edit(u8, u8),
 }
 

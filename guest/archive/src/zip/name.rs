@@ -10,7 +10,7 @@ const MAX_COMPONENT_BYTES: usize = 255;
 /// Reason why a name is refused, as the end of a sentence about the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which class of failure it is.
+    /// Code of the error.
     pub code: Code,
     /// The mistake.
     pub cause: &'static str,

@@ -185,7 +185,8 @@ fn check_method(record: &ZipFileHeaderRecord<'_>) -> std::result::Result<bool, S
     }
 }
 
-/// Which bytes of an archive are an entry's own. A small archive whose entries share theirs inflates to a huge one.
+/// Byte ranges of the entries so far. Entries must not overlap, because a small archive with shared data could expand
+/// to a huge size.
 #[derive(Default)]
 struct Taken(Vec<Range<u64>>);
 

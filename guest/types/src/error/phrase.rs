@@ -17,7 +17,7 @@ macro_rules! terms {
         pub enum Term { $($term),+ }
 
         impl Term {
-            /// Every term.
+            /// All terms.
             pub const ALL: &[Self] = &[$(Self::$term),+];
 
             /// Returns the name in the typed interface.

@@ -107,7 +107,7 @@ struct MergedDirectory {
     is_hidden: bool,
     whiteouts: Option<Whiteouts>,
     upper: Option<Dir>,
-    /// How many names lead to it.
+    /// Number of names on the path to it.
     depth: usize,
 }
 

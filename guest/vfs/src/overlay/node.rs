@@ -9,7 +9,7 @@ use crate::{Dir, Fault, FsResult};
 
 /// A directory of an overlay.
 pub struct Node {
-    /// Which root it is in.
+    /// Index of its root.
     pub root: usize,
     /// The directory that holds it, and its name there; none of a root, and of one that was removed.
     way: RefCell<Option<(Rc<Node>, String)>>,

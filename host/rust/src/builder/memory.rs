@@ -66,12 +66,12 @@ impl Workspace {
             exclude_glob: mount.exclude_glob.clone(),
             max_bytes: Some(mount.max_bytes.unwrap_or(u64::MAX).min(self.limits().max_tree_bytes)),
         };
-        let call = Call::untold(false);
+        let call = Call::unwatched(false);
         let session::Collected { archive, files, bytes, absolute_links, skipped } = directory
             .guests()
             .run(&call, async |guest, store| guest.session(&mut *store)?.call_collect(store, &choice).await)??;
         let path = mount.mount_path.as_deref().unwrap_or_default().trim_matches('/');
-        let call = Call::untold(true);
+        let call = Call::unwatched(true);
         self.guests()
             .run(&call, async |guest, store| guest.session(&mut *store)?.call_add(store, &archive, path).await)??;
         Ok(Mounted { files, bytes, absolute_links, skipped })

@@ -76,7 +76,7 @@ impl Authorizer {
     /// Compares the earlier state with the current state, and stores a backup.
     pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
         let guests = self.guests.upgrade().ok_or_else(gone)?;
-        let call = Call::untold(true);
+        let call = Call::unwatched(true);
         let deadline = Instant::now() + RECORDED_WITHIN;
         let budget = CallBudget { deadline, cancel: CancelToken::default(), progress: Progress::default() };
         guests.run_fresh_under(budget, &call, async |guest, store| {

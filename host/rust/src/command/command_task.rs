@@ -228,8 +228,8 @@ impl CommandTask {
         if more > 0 {
             notes.push(format!("{more} more paths were refused"));
         }
-        if ended.untold > 0 {
-            notes.push(format!("{} more changes are neither told nor kept", ended.untold));
+        if ended.unrecorded > 0 {
+            notes.push(format!("{} more changes are neither listed nor backed up", ended.unrecorded));
         }
         notes.extend(ended.stopped.map(|cause| format!("it was ended: {cause}")));
         let refused = ended.refused.into_iter().map(|refused| Refused { path: refused.path, cause: refused.cause });

@@ -73,7 +73,7 @@ impl Executables {
 pub(super) struct Allowed {
     /// Files, and directories with everything below them.
     pub(super) files: Vec<Arc<File>>,
-    /// Those of the files that no setting names: the loaders of other programs.
+    /// Loaders of other programs among the files, which no setting names.
     pub(super) loaders: Vec<Identity>,
 }
 

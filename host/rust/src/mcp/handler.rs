@@ -35,7 +35,7 @@ Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then chan
 or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; \
 an error says what would work instead.";
 
-/// How long a client may cache the list of tools, which does not change while the server runs.
+/// Time in milliseconds for which a client may cache the list of tools, which does not change while the server runs.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
 /// Time before the first progress report of a call, and interval between further ones.

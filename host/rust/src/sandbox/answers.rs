@@ -66,7 +66,7 @@ fn what_is_prepared_is_understood() {
         let workspace = fixture.workspace(Where::Directory);
         let asked = |length: usize| {
             let arguments = " ".repeat(length);
-            let asked = workspace.guests().run(&Call::untold(false), async |guest, store| {
+            let asked = workspace.guests().run(&Call::unwatched(false), async |guest, store| {
                 guest.commands(&mut *store)?.call_get_request(store, "", "", &arguments).await
             });
             asked.unwrap().unwrap().unwrap()

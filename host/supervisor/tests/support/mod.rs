@@ -117,7 +117,7 @@ fn identity(path: &str) -> Identity {
 }
 
 /// Fixture: a root, a directory outside it, and the directories that a command needs.
-pub struct Yard {
+pub struct Fixture {
     directory: TempDir,
     pub root: PathBuf,
     pub outside: PathBuf,
@@ -125,7 +125,7 @@ pub struct Yard {
     pub staging: PathBuf,
 }
 
-impl Yard {
+impl Fixture {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
@@ -134,18 +134,18 @@ impl Yard {
             fs::create_dir(&path).unwrap();
             path
         };
-        let yard = Self {
+        let fixture = Self {
             root: sub("work"),
             outside: sub("outside"),
             temporary: sub("tmp"),
-            staging: sub("spool"),
+            staging: sub("staging"),
             directory,
         };
-        fs::write(yard.outside.join("file"), "secret of outside\n").unwrap();
-        fs::create_dir(yard.outside.join("empty")).unwrap();
-        fs::create_dir(yard.outside.join("directory")).unwrap();
-        fs::write(yard.outside.join("directory/file"), "secret below\n").unwrap();
-        yard
+        fs::write(fixture.outside.join("file"), "secret of outside\n").unwrap();
+        fs::create_dir(fixture.outside.join("empty")).unwrap();
+        fs::create_dir(fixture.outside.join("directory")).unwrap();
+        fs::write(fixture.outside.join("directory/file"), "secret below\n").unwrap();
+        fixture
     }
 
     /// Returns a confined command in the root, without network and rules.
