@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use paddock_search::glob::Glob;
 use paddock_search::page::{Page, Rank};
-use paddock_search::{advice, cursor, glob, page};
+use paddock_search::{cursor, glob, page};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request::PathSort;
@@ -16,6 +16,7 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
+use crate::advice;
 use crate::audit::Recorder;
 use crate::details;
 use crate::operation::{ChangingOperation, Operation};

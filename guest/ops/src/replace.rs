@@ -1,7 +1,6 @@
 //! Replaces text in many files, in all of them or in none. A call without a plan changes nothing and returns a diff
 //! with a plan. A call with the plan searches again and applies the replacement if the result still matches the plan.
 
-use paddock_search::advice;
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
 use paddock_text::document::{Document, Loss, Splice};
@@ -18,6 +17,7 @@ use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use crate::advice;
 use crate::approval::PlanDraft;
 use crate::audit::Recorder;
 use crate::grep::{FileWalk, near};

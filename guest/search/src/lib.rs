@@ -1,6 +1,5 @@
 //! Parts of the search operations: cursors, globs, sorted pages, and the search in one file.
 
-pub mod advice;
 pub mod cursor;
 pub mod glob;
 pub mod hidden;

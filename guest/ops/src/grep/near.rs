@@ -1,12 +1,12 @@
 //! Notes about a search without a match.
 
-use paddock_search::advice;
 use paddock_search::matcher::Matcher;
 use paddock_types::error::printable;
 use paddock_types::request::{self, GrepOutput, LetterCase};
 use paddock_workspace::Workspace;
 
 use super::Search;
+use crate::advice;
 
 /// Maximum number of bytes that a second search, with a looser pattern, may have to read.
 const MAX_SECOND: u64 = 64 << 20;

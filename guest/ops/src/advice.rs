@@ -1,6 +1,8 @@
 //! Notes about a pattern or glob that found nothing: characters that other tools read differently, and a looser pattern
 //! for a second search.
 
+use std::fmt::Write;
+
 use paddock_types::request::{Grep, LetterCase};
 
 /// Characters that are easily confused, as character classes of a regular expression.
@@ -51,11 +53,16 @@ pub fn of_glob(glob: &str) -> Vec<String> {
         let braced: Vec<_> = glob.split(',').map(str::trim).collect();
         notes.push(format!("a comma in a glob is literal text; `{{{}}}` matches each of these", braced.join(",")));
     }
-    if let Some((above, name)) = glob.trim_start_matches("./").rsplit_once('/')
+    let relative = glob.trim_start_matches("./").trim_start_matches('/');
+    if glob.starts_with('/') {
+        notes.push(format!(
+            "a glob is relative to the searched directory, so that `{glob}` was searched as `{relative}`"
+        ));
+    } else if let Some((above, name)) = relative.rsplit_once('/')
         && !glob.contains("**")
-        && !name.is_empty()
+        && name.contains(['*', '?', '[', '{'])
     {
-        notes.push(format!("`{glob}` matches nothing deeper than itself; `{above}/**/{name}` matches at every depth"));
+        notes.push(format!("`{glob}` matches entries of `{above}` itself; `{above}/**/{name}` also matches below it"));
     }
     notes
 }
@@ -69,7 +76,9 @@ pub fn loosened(args: &Grep) -> Option<Grep> {
         let alike = ALIKE.iter().find(|(members, _)| members.contains(it));
         match alike {
             Some((_, class)) if args.fixed || !(is_escaped || is_in_class) => pattern.push_str(class),
-            _ if args.fixed => pattern.push_str(&regex_syntax::escape(it.encode_utf8(&mut [0; 4]))),
+            _ if args.fixed && it.is_ascii_punctuation() => {
+                let _ = write!(pattern, "\\x{{{:x}}}", u32::from(it));
+            }
             _ => pattern.push(it),
         }
         is_in_class = !is_escaped && (is_in_class || it == '[') && it != ']';
@@ -128,6 +137,7 @@ mod tests {
             ("!*.rs", "`*.rs` alone"),
             ("@(a|b).rs", "`{a,b}`"),
             ("src/*.rs", "`src/**/*.rs`"),
+            ("/src/**", "searched as `src/**`"),
         ] {
             let notes = of_glob(glob);
             assert!(notes.len() == 1 && notes[0].contains(instead), "{glob}: {notes:?}");
@@ -138,7 +148,7 @@ mod tests {
     fn looser_patterns() {
         let loose = |text: &str, fixed: bool| loosened(&pattern(text, fixed)).map(|it| it.pattern);
         assert_eq!(loose("a b", false).as_deref(), Some(r"a[\t\p{Zs}]b"));
-        assert_eq!(loose("a.'", true).as_deref(), Some("a\\.['\u{2018}\u{2019}\u{2bc}]"));
+        assert_eq!(loose("a.'", true).as_deref(), Some("a\\x{2e}['\u{2018}\u{2019}\u{2bc}]"));
         assert_eq!(loose(r"[a ]\ x", false).as_deref(), Some(r"[a ]\ x"));
         assert_eq!(loose(r"\d+", false), Some(r"\d+".to_owned()));
         assert_eq!(loose("12", true), None);
