@@ -7,7 +7,7 @@ use paddock_patch::{Action, FilePatch, Hunk, plan};
 use paddock_text::encoding::is_binary;
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Detail, Error, Result};
+use paddock_types::error::{Code, Detail, Error, Result, printable};
 use paddock_types::match_pass::Pass;
 use paddock_types::policy::HardLinks;
 use paddock_types::request::Matching;
@@ -72,7 +72,7 @@ impl<'w> Plan<'w> {
             let cause = format!("it has {} bytes, and at most {} are taken", patch.len(), limits.max_file_bytes);
             return Err(Error::argument("patch", cause).hint("split it into several patches"));
         }
-        let parts = paddock_patch::parse(patch)?;
+        let parts = paddock_patch::parse(patch, args.matching)?;
         if parts.len() as u64 > limits.max_files {
             let cause =
                 format!("the patch changes {} files, and one call changes at most {}", parts.len(), limits.max_files);
@@ -172,7 +172,7 @@ impl<'w> Plan<'w> {
         let limit = self.workspace.policy.limits.max_file_bytes;
         let before = bytes.len();
         let patched = if hunks.is_empty() {
-            plan::Patched { bytes, added: 0, removed: 0, pass: Pass::Exact }
+            plan::Patched { bytes, added: 0, removed: 0, pass: Pass::Exact, corrections: Vec::new() }
         } else {
             check_text(path, &bytes)?;
             plan::patched(path, bytes, hunks, self.matching)?
@@ -183,6 +183,8 @@ impl<'w> Plan<'w> {
             return Err(Error::at(Code::TooLarge, OPERATION, path, cause).hint("split it into several files"));
         }
         self.count(patched.bytes.len().saturating_sub(before))?;
+        let corrections = patched.corrections.iter().map(|correction| format!("`{}`: {correction}", printable(path)));
+        self.notes.extend(corrections);
         if let Some(file) = self.files.get_mut(file) {
             file.added += patched.added;
             file.removed += patched.removed;
