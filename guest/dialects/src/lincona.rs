@@ -6,7 +6,7 @@ use paddock_text::page::CUT_MARK;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::rendered::Rendered;
-use paddock_types::request::{ListSort, Request};
+use paddock_types::request::{ListSort, Matching, Request};
 use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use serde_json::{Value, json};
@@ -274,7 +274,7 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
         };
         return Err(Error::new(Code::PatchInvalid, format!("cannot read the patch: {cause}")).hint(hint));
     }
-    Ok(Request::ApplyPatch(request::ApplyPatch { patch, ..request::ApplyPatch::default() }))
+    Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::Strict }))
 }
 
 fn patch_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {

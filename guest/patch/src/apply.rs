@@ -24,6 +24,8 @@ pub struct Change {
     pub removed: u64,
     /// The most lenient matching pass that a hunk needed.
     pub pass: Pass,
+    /// Corrected mistakes of hunk headers, each as a sentence.
+    pub corrections: Vec<String>,
 }
 
 /// The reason why a hunk does not apply.
@@ -52,13 +54,14 @@ pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Chan
         keeps_open: false,
     };
     for (index, hunk) in hunks.iter().enumerate() {
-        applying.hunk(hunk).map_err(|failure| Reject {
+        let start = applying.hunk(hunk).map_err(|failure| Reject {
             hunk: index + 1,
             line: hunk.line,
             cause: failure.cause,
             hint: failure.hint,
             detail: failure.detail,
         })?;
+        applying.report(index + 1, hunk, start);
     }
     Ok(applying.finish())
 }
@@ -88,12 +91,13 @@ pub(super) struct Applying<'t> {
 }
 
 impl Applying<'_> {
-    fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<(), Failure> {
+    /// Applies a hunk and returns the index of its first line.
+    fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<usize, Failure> {
         let shorter;
         let mut hunk = hunk;
         let start = match &hunk.place {
-            Where::Line(line) => self.stated(hunk, *line)?,
-            Where::Search { anchors, at_end } if self.matching == Matching::Strict => {
+            Where::Line(line) => self.stated_or_moved(hunk, *line)?,
+            Where::Search { anchors, at_end } if matches!(self.matching, Matching::Strict | Matching::Corrected) => {
                 self.keeps_open = self.lines.is_open();
                 self.sought(hunk, anchors, *at_end)?
             }
@@ -114,7 +118,36 @@ impl Applying<'_> {
         if !is_insertion_at_end {
             self.cursor = start + hunk.old().count();
         }
-        Ok(())
+        Ok(start)
+    }
+
+    /// Adds a sentence about a mistake in the header of a hunk that was applied at the line with index `start`.
+    fn report(&mut self, number: usize, hunk: &Hunk<'_>, start: usize) {
+        let mistake = match hunk.place {
+            Where::Line(line) if start + 1 != line && hunk.old().next().is_some() => Some("its line number is wrong"),
+            _ => hunk.mistake,
+        };
+        self.change.corrections.extend(mistake.map(|mistake| {
+            format!("hunk {number} (patch line {}): {mistake}; it was applied at line {}", hunk.line, start + 1)
+        }));
+    }
+
+    /// Returns the start of a hunk that states its line: there, or at the only other place of its old lines if wrong
+    /// line numbers are corrected.
+    fn stated_or_moved(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
+        let failure = match self.stated(hunk, line) {
+            Err(failure) if self.matching == Matching::Corrected && hunk.old().next().is_some() => failure,
+            stated => return stated,
+        };
+        let places = self.haystack().find(hunk.old().map(|row| row.text), self.cursor, MOST);
+        match places.as_slice() {
+            [place] => self.stated(hunk, place + 1),
+            [] => Err(failure),
+            places => Err(Failure::new(
+                format!("{}; its old lines occur at {}", failure.cause, numbers(places)),
+                "correct the line number, or add lines of context".to_owned(),
+            )),
+        }
     }
 
     /// Returns the start of a hunk that states its line, if the file has the old lines there.
@@ -390,7 +423,7 @@ fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, parse};
+    use crate::{Action, parse_strictly as parse};
 
     fn apply(text: &str, patch: &str) -> Result<String, Reject> {
         let files = parse(patch).unwrap();

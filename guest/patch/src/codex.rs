@@ -107,7 +107,7 @@ fn added<'p>(cursor: &mut Cursor<'p>, line: usize) -> Result<Vec<Hunk<'p>>> {
         rows.push(row);
         cursor.next();
     }
-    Ok(if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows }] })
+    Ok(if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows, mistake: None }] })
 }
 
 fn update<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Action<'p>> {
@@ -151,7 +151,7 @@ fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool) -> Result<Hunk
         let error = invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`");
         return Err(if rows.is_empty() { error.detail(fault(line, NoLines)) } else { error });
     }
-    Ok(Hunk { place: Where::Search { anchors, at_end }, line, rows })
+    Ok(Hunk { place: Where::Search { anchors, at_end }, line, rows, mistake: None })
 }
 
 fn rows<'p>(cursor: &mut Cursor<'p>) -> Result<(Vec<Row<'p>>, bool)> {
@@ -189,7 +189,7 @@ fn is_marker(line: &str) -> bool {
 mod tests {
     use paddock_types::error::{Code, Error};
 
-    use crate::{Action, FilePatch, Hunk, RowKind, Where, parse};
+    use crate::{Action, FilePatch, Hunk, RowKind, Where, parse_strictly as parse};
 
     fn ok(patch: &str) -> Vec<FilePatch<'_>> {
         parse(patch).unwrap()

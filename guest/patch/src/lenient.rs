@@ -45,7 +45,7 @@ impl Applying<'_> {
 
     fn first(&self, old: &[&str], from: usize) -> Option<(Pass, usize)> {
         let passes: &[Pass] = match self.matching {
-            Matching::Strict => &[Pass::Exact],
+            Matching::Strict | Matching::Corrected => &[Pass::Exact],
             Matching::V4a => &[Pass::Exact, Pass::TrailingSpace, Pass::Trimmed],
             Matching::Codex => &Pass::ALL,
         };
@@ -62,7 +62,7 @@ mod tests {
     use paddock_types::request::Matching;
 
     use crate::apply::change;
-    use crate::{Action, parse};
+    use crate::{Action, parse_strictly as parse};
 
     fn apply(text: &str, chunk: &str, matching: Matching) -> Result<(String, Pass), String> {
         let patch = format!("*** Begin Patch\n*** Update File: f\n{chunk}\n*** End Patch");

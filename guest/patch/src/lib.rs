@@ -1,8 +1,9 @@
 //! Patches: the Codex envelope and the unified diff, parsed into one model and applied to texts. This crate accesses no
 //! files.
 //!
-//! Matching is strict by default. A unified hunk applies at the line that it states, or not at all; a chunk of an
-//! envelope applies where its old lines occur exactly once. Line endings are the exception: a patch with LF applies to a
+//! A unified hunk applies at the line that it states. Strict matching refuses any other place; by default, a hunk with a
+//! wrong line number or wrong counts applies at the only place of its old lines. A chunk of an envelope applies where its
+//! old lines occur exactly once. Line endings are the exception: a patch with LF applies to a
 //! CRLF file, and the added lines get the line ending of the file. The dialects of Codex and V4A match leniently.
 
 mod apply;
@@ -19,6 +20,7 @@ mod properties;
 mod unified;
 
 use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::request::Matching;
 
 /// The part of a patch for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct Hunk<'p> {
     pub line: usize,
     /// Lines of the hunk, in order.
     pub rows: Vec<Row<'p>>,
+    /// Mistake of the header that was corrected, as a clause.
+    pub mistake: Option<&'static str>,
 }
 
 impl<'p> Hunk<'p> {
@@ -130,15 +134,21 @@ pub enum RowKind {
     Add,
 }
 
-/// Parses a patch of either format.
-pub fn parse(patch: &str) -> Result<Vec<FilePatch<'_>>> {
+/// Parses a patch of either format. With [`Matching::Corrected`], headers of unified hunks may have wrong counts, or no
+/// line numbers.
+pub fn parse(patch: &str, matching: Matching) -> Result<Vec<FilePatch<'_>>> {
     if patch.trim().is_empty() {
         return Err(formats(Error::new(Code::PatchInvalid, "the patch is empty")));
     }
     match codex::body(patch)? {
         Some(body) => codex::parse(body),
-        None => unified::parse(Cursor::new(patch)),
+        None => unified::parse(Cursor::new(patch), matching),
     }
+}
+
+#[cfg(test)]
+fn parse_strictly(patch: &str) -> Result<Vec<FilePatch<'_>>> {
+    parse(patch, Matching::Strict)
 }
 
 /// Returns the error of a patch that does not parse, with the line of the patch.

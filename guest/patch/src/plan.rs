@@ -5,7 +5,7 @@ use paddock_types::error::{Code, Error, Result};
 use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 
-use crate::apply::Reject;
+use crate::apply::{Change, Reject};
 use crate::{Hunk, apply};
 
 const OPERATION: &str = "patch";
@@ -21,6 +21,8 @@ pub struct Patched {
     pub removed: u64,
     /// The most lenient matching pass that a hunk needed.
     pub pass: Pass,
+    /// Corrected mistakes of hunk headers, each as a sentence.
+    pub corrections: Vec<String>,
 }
 
 /// Applies the hunks to `bytes`, the content of the file that the patch calls `path`.
@@ -28,7 +30,8 @@ pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matchin
     let document = Document::decode(bytes, None);
     let change = apply::change(&document.text, hunks, matching).map_err(|reject| rejected(path, &reject))?;
     let bytes = document.splice(&change.splices).map_err(|loss| loss.at(OPERATION, path))?;
-    Ok(Patched { bytes, added: change.added, removed: change.removed, pass: change.pass })
+    let Change { added, removed, pass, corrections, .. } = change;
+    Ok(Patched { bytes, added, removed, pass, corrections })
 }
 
 /// Checks that the hunks of a deletion remove all of `bytes`. Returns the number of lines removed.

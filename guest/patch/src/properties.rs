@@ -4,7 +4,7 @@ use paddock_types::request::Matching;
 use proptest::prelude::*;
 use similar::TextDiff;
 
-use crate::{Action, apply, parse};
+use crate::{Action, apply, parse as parse_as, parse_strictly as parse};
 
 fn text(endings: &'static [&'static str]) -> impl Strategy<Value = String> {
     let line = prop_oneof![
@@ -35,6 +35,18 @@ fn applied(old: &str, patch: &str) -> String {
     new
 }
 
+/// Returns the text after a patch with corrections, and the number of corrections; `None` if the patch is refused.
+fn corrected(old: &str, patch: &str) -> Option<(String, usize)> {
+    let files = parse_as(patch, Matching::Corrected).ok()?;
+    let Action::Update(hunks) = &files[0].action else { panic!("{patch}") };
+    let change = apply::change(old, hunks, Matching::Corrected).ok()?;
+    let mut new = old.to_owned();
+    for splice in change.splices.iter().rev() {
+        new.replace_range(splice.range.clone(), &splice.text);
+    }
+    Some((new, change.corrections.len()))
+}
+
 fn diff(old: &str, new: &str, context: usize) -> String {
     TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/f", "b/f").to_string()
 }
@@ -61,6 +73,41 @@ proptest! {
     fn a_diff_without_context_gives_the_new_text(old in text(&["\n"]), new in text(&["\n"])) {
         prop_assume!(old != new);
         prop_assert_eq!(applied(&old, &diff(&old, &new, 0)), new);
+    }
+
+    /// A patch that is right as it is has the same result with corrections, and reports none.
+    #[test]
+    fn a_right_diff_is_not_corrected(old in text(&["\n"]), new in text(&["\n"]), context in 0_usize..4) {
+        prop_assume!(old != new);
+        let patch = diff(&old, &new, context);
+        let corrected = corrected(&old, &patch);
+        prop_assert_eq!(corrected, Some((new, 0)));
+    }
+
+    /// Wrong line numbers and counts give the new text and a report, or a refusal; never another text.
+    #[test]
+    fn a_diff_with_wrong_numbers_gives_the_new_text_or_fails(
+        lines in prop::collection::vec(0_u16..400, 1..60), at in any::<prop::sample::Index>(),
+        numbers in prop::array::uniform4(0_usize..80), has_numbers in any::<bool>(),
+    ) {
+        // Distinct lines: every context occurs once.
+        let old: String = lines.iter().enumerate().map(|(index, line)| format!("{index} {line}\n")).collect();
+        let changed = at.index(lines.len());
+        let line = |(index, line): (usize, &u16)| if index == changed { format!("new {line}\nadded\n") } else { format!("{index} {line}\n") };
+        let new: String = lines.iter().enumerate().map(line).collect();
+        let patch = diff(&old, &new, 3);
+        let start = patch.find("@@ -").unwrap();
+        let end = start + patch[start..].find('\n').unwrap();
+        let [a, b, c, d] = numbers;
+        let header = if has_numbers { format!("@@ -{a},{b} +{c},{d} @@") } else { "@@".to_owned() };
+        let wrong = format!("{}{header}{}", &patch[..start], &patch[end..]);
+        match corrected(&old, &wrong) {
+            Some((text, corrections)) => {
+                prop_assert_eq!(text, new);
+                prop_assert_eq!(corrections, usize::from(patch[start..end] != header));
+            }
+            None => prop_assert!(false, "{}", wrong),
+        }
     }
 
     #[test]
@@ -101,6 +148,11 @@ proptest! {
         for file in parse(&patch).into_iter().flatten() {
             if let Action::Update(hunks) = &file.action {
                 let _ = apply::change(&old, hunks, Matching::Strict);
+            }
+        }
+        for file in parse_as(&patch, Matching::Corrected).into_iter().flatten() {
+            if let Action::Update(hunks) = &file.action {
+                let _ = apply::change(&old, hunks, Matching::Corrected);
             }
         }
     }

@@ -1,15 +1,16 @@
 //! The unified diff, in the formats of `diff -u` and git.
 
 use paddock_types::error::{Code, Error, Result};
+use paddock_types::request::Matching;
 
 use crate::{Cursor, FilePatch, Hunk, PatchLine, Row, RowKind, Where, formats, header, invalid, quoted};
 
 /// Parses a unified diff. Lines before, between and after the parts of files, as in mails and commits, are skipped.
-pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
+pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch<'_>>> {
     let mut files = Vec::new();
     while let Some(line) = cursor.peek() {
         if let Some(header) = header::parse(&mut cursor)? {
-            let hunks = hunks(&mut cursor)?;
+            let hunks = hunks(&mut cursor, matching)?;
             files.push(header.finish(hunks)?);
             continue;
         }
@@ -27,7 +28,7 @@ pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
     Ok(files)
 }
 
-fn hunks<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Hunk<'p>>> {
+fn hunks<'p>(cursor: &mut Cursor<'p>, matching: Matching) -> Result<Vec<Hunk<'p>>> {
     let mut hunks = Vec::new();
     loop {
         let behind = *cursor;
@@ -35,12 +36,13 @@ fn hunks<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Hunk<'p>>> {
         let Some(line) = cursor.peek() else { break };
         if line.text.starts_with("@@") {
             cursor.next();
-            hunks.push(hunk(cursor, line)?);
+            hunks.push(match matching {
+                Matching::Corrected => corrected(cursor, line)?,
+                _ => counted(cursor, line)?,
+            });
             continue;
         }
-        // Two dashes and a space start the signature of a mail.
-        let is_part = header::parse(&mut { *cursor })?.is_some() || line.text == "-- ";
-        if !is_part && line.text.starts_with(['+', '-', ' ', '\\']) {
+        if has_row(*cursor)? {
             let cause = match hunks.last() {
                 Some(_) => "this line is beyond what the header of its hunk counts",
                 None => "this line stands before any hunk header",
@@ -54,7 +56,62 @@ fn hunks<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Hunk<'p>>> {
     Ok(hunks)
 }
 
-fn hunk<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> {
+/// Returns whether the next line is a line of a hunk.
+fn has_row(cursor: Cursor<'_>) -> Result<bool> {
+    let Some(line) = cursor.peek() else { return Ok(false) };
+    // Two dashes and a space start the signature of a mail.
+    let is_part = line.text == "-- " || header::parse(&mut { cursor })?.is_some();
+    Ok(!is_part && line.text.starts_with(['+', '-', ' ', '\\']))
+}
+
+/// Reads a hunk whose header may have wrong counts or no line numbers. With right counts, blank lines at the end are
+/// lines of the hunk.
+fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> {
+    let mut ahead = *cursor;
+    let strict = counted(&mut ahead, header);
+    let mut after = ahead;
+    after.skip_blank();
+    if strict.is_ok() && !has_row(after)? {
+        *cursor = ahead;
+        return strict;
+    }
+    let rows = uncounted(cursor)?;
+    let old = rows.iter().filter(|row| row.kind != RowKind::Add).count();
+    let new = rows.iter().filter(|row| row.kind != RowKind::Remove).count();
+    let (place, mistake) = match Counts::parse(header.text) {
+        Some(counts) if (counts.old, counts.new) == (old, new) => return strict,
+        // The place of an insertion without context could not be verified.
+        Some(counts) if old > 0 || counts.old == 0 => (Where::Line(counts.line), "its header has wrong counts"),
+        None if old > 0 => (Where::Search { anchors: Vec::new(), at_end: false }, "its header has no line numbers"),
+        _ => return strict,
+    };
+    check_rows(header, &rows)?;
+    Ok(Hunk { place, line: header.number, rows, mistake: Some(mistake) })
+}
+
+/// Reads lines of a hunk up to the next header, or the end of the patch. Blank lines at the end are left out.
+fn uncounted<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Row<'p>>> {
+    let mut rows = Vec::new();
+    let mut ahead = *cursor;
+    loop {
+        let blanks = ahead;
+        ahead.skip_blank();
+        if !has_row(ahead)? {
+            return Ok(rows);
+        }
+        let mut blank = blanks;
+        while blank.peek().is_some_and(|line| Some(line.number) != ahead.peek().map(|line| line.number)) {
+            rows.extend(blank.next().and_then(|line| line.row()));
+        }
+        if !open(&mut ahead, &mut rows) {
+            let Some(row) = ahead.next().and_then(|line| line.row()) else { return Ok(rows) };
+            rows.push(row);
+        }
+        *cursor = ahead;
+    }
+}
+
+fn counted<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> {
     let counts = Counts::parse(header.text).ok_or_else(|| {
         invalid(header.number, format!("{} is no hunk header", quoted(header.text))).hint(
             "it is `@@ -line,count +line,count @@`, with numbers; a patch without line numbers has to be \
@@ -80,12 +137,17 @@ fn hunk<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> 
         }
     }
     open(cursor, &mut rows);
-    check_open(&rows)?;
+    check_rows(header, &rows)?;
+    Ok(Hunk { place: Where::Line(counts.line), line: header.number, rows, mistake: None })
+}
+
+fn check_rows(header: PatchLine<'_>, rows: &[Row<'_>]) -> Result<()> {
+    check_open(rows)?;
     if rows.iter().all(|row| row.kind == RowKind::Keep) {
         return Err(invalid(header.number, "the hunk changes nothing")
             .hint("lines to remove start with `-`, lines to add with `+`"));
     }
-    Ok(Hunk { place: Where::Line(counts.line), line: header.number, rows })
+    Ok(())
 }
 
 /// Reads `\ No newline at end of file` if it comes next.
@@ -155,8 +217,9 @@ fn range(text: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use paddock_types::error::{Code, Error};
+    use paddock_types::request::Matching;
 
-    use crate::{Action, FilePatch, RowKind, Where, parse};
+    use crate::{Action, FilePatch, RowKind, Where, parse_strictly as parse};
 
     const HUNK: &str = "@@ -1 +1 @@\n-a\n+b\n";
 
@@ -262,5 +325,34 @@ mod tests {
         fails(&with("@@ -1,2 +1,2 @@\n-a\n\\ No newline at end of file\n+b\n c\n"), "line 5: `\\ No newline");
         fails("--- a/x\n@@ -1 +1 @@\n-a\n+b\n", "line 2: a `---` line has to be followed");
         fails("@@ -1 +1 @@\n-a\n+b\n", "line 1: this hunk belongs to no file");
+    }
+
+    #[test]
+    fn wrong_counts_are_corrected() {
+        let hunks = |patch: &'static str| {
+            let files = crate::parse(patch, Matching::Corrected).unwrap();
+            let Action::Update(hunks) = &files[0].action else { panic!() };
+            let texts = |hunk: &crate::Hunk<'_>| hunk.rows.iter().map(|row| row.text.to_owned()).collect::<Vec<_>>();
+            hunks.iter().map(|hunk| (texts(hunk), hunk.place.clone(), hunk.mistake)).collect::<Vec<_>>()
+        };
+        let with = |hunk: &str| format!("--- a/x\n+++ b/x\n{hunk}").leak();
+        let wrong = Some("its header has wrong counts");
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(hunks(with("@@ -1,2 +1 @@\n-a\n+b\n")), [(words(&["a", "b"]), Where::Line(1), wrong)]);
+        assert_eq!(
+            hunks(with("@@ -1 +1 @@\n-a\n+b\n\n+c\n\n")),
+            [(words(&["a", "b", "", "c"]), Where::Line(1), wrong)]
+        );
+        let two = hunks(with("@@ -1,3 +1,3 @@\n-a\n+b\n@@ -9 +9 @@\n-a\n+b\n"));
+        assert_eq!(two, [(words(&["a", "b"]), Where::Line(1), wrong), (words(&["a", "b"]), Where::Line(9), None)]);
+        let none = hunks(with("@@ fn f @@\n-a\n"));
+        assert_eq!(none[0].2, Some("its header has no line numbers"));
+        // The next file and the signature of a mail end a hunk.
+        let files = "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
+        assert_eq!(crate::parse(files, Matching::Corrected).unwrap().len(), 2);
+        // The place of an insertion without context cannot be verified.
+        for patch in ["@@ -3 +3,2 @@\n+b\n", "@@\n+b\n", "@@ -1,2 +1,2 @@\n a\n"] {
+            assert_eq!(crate::parse(with(patch), Matching::Corrected).unwrap_err().code, Code::PatchInvalid, "{patch}");
+        }
     }
 }

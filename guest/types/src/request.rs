@@ -213,8 +213,12 @@ pub struct ApplyPatch {
 /// Rules for finding the lines of a patch in a file, and for overwriting files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Matching {
-    /// The lines are compared exactly and must occur once; no existing file is overwritten.
+    /// As `Strict`, but a unified hunk with a wrong line number or wrong counts applies at the only place of its old
+    /// lines. The result reports each correction.
     #[default]
+    Corrected,
+    /// The lines are compared exactly and must occur once, at the stated line if there is one; no existing file is
+    /// overwritten.
     Strict,
     /// As in Codex: the first place is used, compared exactly and then with increasing tolerance.
     Codex,

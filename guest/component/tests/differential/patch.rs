@@ -19,7 +19,7 @@ struct Tally {
     same: usize,
     /// The other programs apply it in different places, since its lines occur several times.
     ambiguous: usize,
-    /// The lines are not where the patch says: ours refuses instead of guessing, the others search for them.
+    /// The lines are not where the patch says, and ours finds no unique place for them; the others search by other rules.
     moved: usize,
 }
 

@@ -2,6 +2,7 @@
 
 use paddock_types::accessed_paths::{WriteMode, Written};
 use paddock_types::error::Result;
+use paddock_types::request::Matching;
 use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use paddock_workspace::Workspace;
@@ -17,7 +18,7 @@ impl Operation for request::ApplyPatch {
     }
 
     fn requested_paths(&self) -> Vec<String> {
-        named(&self.patch)
+        named(&self.patch, self.matching)
     }
 
     fn as_change(&self) -> Option<&dyn ChangingOperation> {
@@ -73,8 +74,8 @@ impl ChangingOperation for request::ApplyPatch {
 }
 
 /// Returns the paths that a patch names, or none if the patch does not parse.
-fn named(text: &str) -> Vec<String> {
-    let parts = paddock_patch::parse(text).unwrap_or_default();
+fn named(text: &str, matching: Matching) -> Vec<String> {
+    let parts = paddock_patch::parse(text, matching).unwrap_or_default();
     let names = parts.into_iter().flat_map(|part| {
         let to = match part.action {
             paddock_patch::Action::Move { to, .. } => Some(to),
