@@ -1,5 +1,4 @@
-//! Renders results as text for the model: compact, with printable names, and with omissions and the continuation at the
-//! end.
+//! Renders results as compact text for the model, with omissions and the continuation at the end.
 
 use std::fmt::Write;
 

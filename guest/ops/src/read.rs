@@ -464,7 +464,7 @@ mod tests {
             );
         }
         let part = around(8, Some(6)).unwrap();
-        assert_eq!((part.start_line, part.end_line, part.truncated), (3, 8, true));
+        assert_eq!((part.start_line, part.end_line, part.next_offset, part.truncated), (3, 8, Some(9), true));
         for line in [1, 13] {
             let error = around(line, None).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument);

@@ -351,9 +351,7 @@ impl Found<'_> {
         let mut notes: Vec<_> =
             named.map(|(path, cause)| format!("`{}` stays as it is: {cause}", printable(path))).collect();
         let more = self.unchangeable.len().saturating_sub(MAX_NOTED);
-        if more > 0 {
-            notes.push(format!("{more} more files with matches stay as they are"));
-        }
+        notes.extend((more > 0).then(|| format!("{more} more files with matches stay as they are")));
         notes.extend(advice::of_replacement(&args.replacement).filter(|_| !args.fixed && args.plan.is_none()));
         notes
     }

@@ -17,6 +17,7 @@ mod nearest;
 pub mod plan;
 #[cfg(test)]
 mod properties;
+mod stated;
 mod unified;
 
 use paddock_types::error::{Code, Error, Result, printable};

@@ -38,11 +38,13 @@ impl Reader<'_> {
         };
         let start = window.starts.get(block.lines.start).copied().unwrap_or(0);
         let count = block.lines.len() as u64;
+        let has_lines_below = window.more || block.lines.end < window.starts.len();
         let number = window.first + block.lines.start as u64;
         let mut lines = Lines::from(self.content, format.ender, start);
         let mut page = page(&mut lines, number, &Layout { lines: count, ..layout })?;
         page.cut |= block.cut;
-        let next = (page.end + 1 < number + count).then(|| page.end + 1);
+        let has_more = page.end + 1 < number + count || (block.cut && has_lines_below);
+        let next = has_more.then(|| page.end + 1);
         Ok((page, next))
     }
 
