@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use paddock::types::{ErrorCode, ReadArgs, WriteArgs};
+use paddock::types::{ErrorCode, ReadArgs, StatArgs, WriteArgs};
 use paddock::{CallOptions, Limits, Outcome, Policy, Workspace};
 use tempfile::TempDir;
 
@@ -115,6 +115,10 @@ async fn calls_work_inside_a_runtime() {
     assert!(workspace.call("write_file", r#"{"path": "a", "content": "a"}"#).ok);
     let read = workspace.call_async("read_file", r#"{"path": "a"}"#, CallOptions::default()).await;
     assert_eq!(read.value()["content"], "a", "{read:?}");
+    let stat = workspace.stat_async(StatArgs::new("a")).await.unwrap();
+    assert_eq!(stat.size, Some(1));
+    let missing = workspace.read_async(ReadArgs::new("b")).await.unwrap_err();
+    assert_eq!(missing.code, ErrorCode::NotFound);
 }
 
 #[tokio::test(flavor = "current_thread")]

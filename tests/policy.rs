@@ -250,8 +250,8 @@ fn what_is_wrong_is_said_with_file_and_line() {
             3,
             "`blocked_directories.1`: invalid type: integer `3`, expected a string",
         ),
-        ("a: 1\nb: &b 2", 2, "anchors and aliases are not taken: say it again"),
-        ("a: &a [x]\nb: *a", 1, "anchors and aliases are not taken: say it again"),
+        ("a: 1\nb: &b 2", 2, "anchors and aliases are not supported: repeat the value"),
+        ("a: &a [x]\nb: *a", 1, "anchors and aliases are not supported: repeat the value"),
         ("read_only: true\nread_only: false", 2, "`read_only` is there twice, first in line 1"),
         ("read_only: true\nreadOnly: false", 2, "`read_only`: line 1 sets it already, as `read_only`"),
         (
@@ -350,7 +350,7 @@ fn arguments_and_the_environment_are_read_as_strictly() {
             "read_only=true\nmode: unrestricted",
             "`read_only`: invalid type: string \"true mode: unrestricted\", expected a boolean",
         ),
-        ("blocked_directories=[&a x]", "anchors and aliases are not taken: say it again"),
+        ("blocked_directories=[&a x]", "anchors and aliases are not supported: repeat the value"),
     ] {
         let failed = user.fails(&["--set", assignment]);
         assert!(failed.starts_with("--set: "), "{failed}");
@@ -605,7 +605,7 @@ fn a_workspace_s_file_is_a_small_regular_file() {
     fs::write(user.home.join("elsewhere.yaml"), "read_only: true\n").unwrap();
     for target in ["../home/elsewhere.yaml", "a.txt", "nowhere", ".paddock.yaml"] {
         symlink(target, &file).unwrap();
-        assert_eq!(said(), format!("{own}: a symbolic link is no policy: put the file itself there"));
+        assert_eq!(said(), format!("{own}: a policy cannot be a symbolic link: put the file itself there"));
         fs::remove_file(&file).unwrap();
     }
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());

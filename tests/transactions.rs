@@ -208,7 +208,7 @@ fn the_second_of_two_overlays_sees_what_the_first_did() {
     for (name, arguments) in [("same", &["commit", "same", "--merge"][..]), ("apart", &["commit", "apart"][..])] {
         let before = tree_of(&fixture.base(""));
         let (good, said) = fixture.paddock(arguments);
-        assert!(!good && said.contains("nothing was taken over"), "{said}");
+        assert!(!good && said.contains("nothing was committed"), "{said}");
         assert!(said.contains("+    first();") && said.contains(&format!("+    {name}();")), "{said}");
         assert_eq!(tree_of(&fixture.base("")), before);
     }

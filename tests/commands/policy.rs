@@ -48,7 +48,7 @@ fn rules_for_commands() {
         ("git push", "no rule for `git`"),
         ("echo secret", "`echo secret`"),
         ("echo $(rm a.txt)", "no rule for `rm`"),
-        ("$x a.txt", "cannot be told"),
+        ("$x a.txt", "cannot be determined"),
         ("cat 'a.txt", "cannot be parsed"),
     ] {
         let outcome = fixture.call("shell", json!({"command": line}));

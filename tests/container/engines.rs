@@ -113,9 +113,9 @@ fn an_engine_that_answers_anything_is_refused() {
     for (body, cause) in [
         ("echo nonsense", "podman says what cannot be understood"),
         ("echo '[]'", "podman says what cannot be understood"),
-        ("/bin/cat /dev/zero", "it says more than"),
-        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":0},\"Config\":{}}]'", "tells no process"),
-        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":-1},\"Config\":{}}]'", "tells no process"),
+        ("/bin/cat /dev/zero", "it prints more than"),
+        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":0},\"Config\":{}}]'", "reports no process"),
+        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":-1},\"Config\":{}}]'", "reports no process"),
         ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"exited\",\"Pid\":1},\"Config\":{}}]'", "podman says `exited`"),
         // Another process at every look: the container was replaced between them.
         (

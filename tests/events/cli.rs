@@ -119,7 +119,7 @@ fn show_prints_calls_for_people_and_records_for_programs() {
     assert_eq!(lines.len(), 3, "{shown}");
     assert!(lines[0].contains("ok") && lines[0].contains("paddock/write_file") && lines[0].ends_with("  n"), "{shown}");
     assert!(lines[1].contains("not-found") && lines[1].contains(r"forged\n  99"), "{shown}");
-    assert!(lines[2].contains("denied") && lines[2].ends_with("(1 not told)"), "{shown}");
+    assert!(lines[2].contains("denied") && lines[2].ends_with("(1 not shown)"), "{shown}");
     assert_eq!(stdout(&cli.run(&["audit", "show", "--limit", "1", &file])).lines().count(), 1);
 
     let json = stdout(&cli.run(&["audit", "show", "--json", &file]));

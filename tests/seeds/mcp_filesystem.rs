@@ -137,7 +137,7 @@ fn safer_than_the_reference() {
     fixture.ok("edit_file", json!({"path": "crlf.txt", "edits": edits("two", "2")}));
     assert_eq!(fixture.get("crlf.txt"), "one\r\n2\r\n");
     let taken = fixture.fails("move_file", json!({"source": "a.txt", "destination": "crlf.txt"}))["content"].clone();
-    assert!(taken.as_str().unwrap().contains("something exists there already"), "{taken}");
+    assert!(taken.as_str().unwrap().contains("the path already exists"), "{taken}");
     let gone = fixture.fails("edit_file", json!({"path": "a.txt", "edits": edits("four", "4")}))["content"].clone();
     assert!(gone.as_str().unwrap().starts_with("Could not find exact match for edit:\n"), "{gone}");
 }

@@ -41,11 +41,11 @@ fn failures() {
     let fixture = Fixture::with("openai", &[("a.txt", "one\n")]);
     for (wrong, says) in [
         (operation("create_file", "n.txt", "+x\ny"), "Invalid Add File Line: y"),
-        (operation("create_file", "a.txt", "+x"), "exists there already"),
+        (operation("create_file", "a.txt", "+x"), "the path already exists"),
         (operation("update_file", "a.txt", "@@\n-two\n+2"), "its old lines are not there"),
         (operation("update_file", "nope", "@@\n-two\n+2"), "no such file"),
         (operation("update_file", "a.txt", "*** Delete File: a.txt"), "it has a header line"),
-        (operation("update_file", "a.txt\n*** Delete File: a.txt", "@@\n-one\n+1"), "holds no line feed"),
+        (operation("update_file", "a.txt\n*** Delete File: a.txt", "@@\n-one\n+1"), "cannot contain a line feed"),
         (json!({"operation": {"type": "update_file", "path": "a.txt"}}), "`operation.diff`: it is missing"),
         (operation("rename_file", "a.txt", ""), "one of create_file, update_file, delete_file"),
     ] {

@@ -138,13 +138,13 @@ mod allows {
                 ("/docs2/guide.md", Read, false, "in no root"),
                 ("/etc/passwd", Read, false, "in no root"),
                 ("/", Read, true, "in no root"),
-                ("", Read, true, "no path"),
-                ("../x", Read, false, "no path"),
-                ("./a.txt", Read, false, "no path"),
-                ("/docs/../a.txt", Read, false, "no path"),
-                ("src//a.txt", Read, false, "no path"),
-                ("src/", Read, true, "no path"),
-                ("a\\b", Read, false, "no path"),
+                ("", Read, true, "not a valid path"),
+                ("../x", Read, false, "not a valid path"),
+                ("./a.txt", Read, false, "not a valid path"),
+                ("/docs/../a.txt", Read, false, "not a valid path"),
+                ("src//a.txt", Read, false, "not a valid path"),
+                ("src/", Read, true, "not a valid path"),
+                ("a\\b", Read, false, "not a valid path"),
             ],
         );
     }
@@ -199,7 +199,7 @@ mod allows {
         let (fs, policy) = (fixture(), policy(json!({})));
         put(&fs, "deep/.agentignore", "[\n");
         let (cause, _) = ask(&fs, &policy, "deep/below/x.txt", Read, false);
-        assert!(cause.contains("line 1 is no valid rule"), "{cause}");
+        assert!(cause.contains("line 1 is not a valid rule"), "{cause}");
     }
 
     #[test]
@@ -215,9 +215,9 @@ mod allows {
                 ("d.exe", Change, true, ""),
                 (".config/paddock/policy.yaml", Read, false, "belongs to the program"),
                 // A link at this path, or a tree renamed to it, would replace the protected directory.
-                (".config", Change, false, "something below"),
-                (".config", Change, true, "something below"),
-                ("src", Change, true, "something below"),
+                (".config", Change, false, "an entry below"),
+                (".config", Change, true, "an entry below"),
+                ("src", Change, true, "an entry below"),
                 ("src/main.rs", Change, false, ""),
             ],
         );

@@ -54,7 +54,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "file.write",
         title: "Write file",
-        description: "Write a whole file, over what is there. Makes missing directories.",
+        description: "Write a whole file, replacing an existing one. Makes missing directories.",
         params: &[required("path", "File, relative to the workspace"), required("content", "The whole text")],
         effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {

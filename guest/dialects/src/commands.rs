@@ -118,7 +118,9 @@ pub fn remarks(ran: &Ran) -> Vec<String> {
     if ran.ignored > 0 {
         lines.push(format!("[{} changed file(s) that ignore rules hide are in no backup]", ran.ignored));
     }
-    lines.extend(ran.refused.iter().map(|kept| format!("[kept from `{}`: {}]", printable(&kept.path), kept.cause)));
+    lines.extend(
+        ran.refused.iter().map(|kept| format!("[refused access to `{}`: {}]", printable(&kept.path), kept.cause)),
+    );
     // Only a setting of the operator disables confinement, so a reader of the result must be told.
     if ran.confinement.starts_with("none") {
         lines.push("[it ran unconfined]".to_owned());
@@ -210,7 +212,7 @@ mod tests {
         let expected = format!(
             "one\n[stderr]\nbad\n[exit code 2 after 1.2 s]\n[of 9000 bytes of standard error, the middle is left out]\n\
              [{names}, and 5 more; backup B undoes it]\n[3 changed file(s) that ignore rules hide are in no backup]\n\
-             [kept from `/home/me/\\u{{1b}}key`: it is in no root]\n[it ran unconfined]\n[a note]"
+             [refused access to `/home/me/\\u{{1b}}key`: it is in no root]\n[it ran unconfined]\n[a note]"
         );
         assert_eq!(text(&ran), expected);
     }

@@ -50,7 +50,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "write_file",
         title: "Write file",
-        description: "Write a whole file, over what is there. Makes missing directories.",
+        description: "Write a whole file, replacing an existing one. Makes missing directories.",
         params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
         effect: ToolTraits::Replaces { idempotent: true },
         request: |args| Ok(write(args, false)),

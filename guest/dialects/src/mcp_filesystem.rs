@@ -87,7 +87,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "read_multiple_files",
         title: "Read Multiple Files",
-        description: "Read several text files. One that cannot be read is told as an error; the others are read all the same.",
+        description: "Read several text files. A file that cannot be read is reported as an error; the others are still read.",
         params: &[texts("paths", DefaultValue::Required, "The files, at least one")],
         effect: ToolTraits::Reads,
         request: |args| {
@@ -103,7 +103,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "write_file",
         title: "Write File",
-        description: "Write a whole file, over what is there.",
+        description: "Write a whole file, replacing an existing one.",
         params: &[required("path", "The file"), required("content", "The whole text")],
         effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
@@ -116,7 +116,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "edit_file",
         title: "Edit File",
-        description: "Replace text in a file and show the change as a diff. Each oldText has to be there once; white space around its lines may differ.",
+        description: "Replace text in a file and show the change as a diff. Each oldText must occur once; white space around its lines may differ.",
         params: &[
             required("path", "The file"),
             objects(
@@ -134,7 +134,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "create_directory",
         title: "Create Directory",
-        description: "Create a directory and those above it. One that is there already is fine.",
+        description: "Create a directory and those above it. An existing directory is no error.",
         params: &[required("path", "The directory")],
         effect: ToolTraits::Adds { idempotent: true },
         request: |args| Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: true })),
@@ -249,7 +249,7 @@ const TOOLS: &[ToolSpec] = &[
 ];
 
 const EXCLUDE: crate::param::Param =
-    texts("excludePatterns", DefaultValue::None, "Globs of what is left out, directories with all that is in them");
+    texts("excludePatterns", DefaultValue::None, "Globs of excluded entries, directories with their content");
 
 fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)

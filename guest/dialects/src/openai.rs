@@ -65,7 +65,7 @@ fn request(args: &Args) -> Result<Request> {
         _ => {
             let diff = diff.ok_or_else(|| Error::argument("operation.diff", "it is missing"))?;
             if path.contains('\n') {
-                return Err(Error::at(Code::InvalidPath, "patch", &path, "a path holds no line feed"));
+                return Err(Error::at(Code::InvalidPath, "patch", &path, "a path cannot contain a line feed"));
             }
             if diff.lines().any(|line| line.starts_with("*** ") && line.trim_end() != "*** End of File") {
                 return Err(Error::argument("operation.diff", "it has a header line")

@@ -69,7 +69,7 @@ const TOOLS: &[ToolSpec] = &[
             flag("include_siblings", false, "indentation: blocks of the same level too"),
             flag("include_header", true, "indentation: comment lines above the block too"),
             optional("encoding", "Label such as windows-1252 (detected)"),
-            optional("if_none_match", "The etag of what you have: tells only what changed since"),
+            optional("if_none_match", "The etag of your version: returns only the changes since"),
         ],
         effect: ToolTraits::Reads,
         request: requests::read,

@@ -354,7 +354,7 @@ pub fn left_out(skipped: &Skipped, names: &Names) -> Option<String> {
     let reasons = [
         (skipped.ignored, ignored.as_str()),
         (skipped.hidden, hidden.as_str()),
-        (skipped.denied, "kept back by .agentignore"),
+        (skipped.denied, "excluded by .agentignore"),
         (skipped.unreadable, "unreadable or too deep"),
         (skipped.unnamed, "with names that are not UTF-8"),
         (skipped.links, "symbolic links"),

@@ -212,7 +212,7 @@ impl<'w> Plan<'w> {
                 return Ok(file);
             }
             return Err(rejected(path, "an earlier part of the patch deletes or moves it")
-                .hint("put the parts in the order in which they are to be done"));
+                .hint("put the parts in the order in which they apply"));
         }
         // Dialects distinguish a patch whose file is missing from other paths that are not found.
         resolved.existing(self.workspace, OPERATION).map_err(|error| match error.code {
@@ -237,8 +237,8 @@ impl<'w> Plan<'w> {
             self.take(file);
             return Ok(file);
         }
-        let taken = "something exists there already";
-        let hint = "update what is there, or delete it first, or use another path";
+        let taken = "the path already exists";
+        let hint = "update the existing entry, or delete it first, or use another path";
         match self.known.get(&resolved.path) {
             Some(&file) if self.files.get(file).is_some_and(|file| file.new.is_none()) => Ok(file),
             Some(_) => Err(rejected(path, taken).hint(hint)),
@@ -382,7 +382,7 @@ fn rejected(path: &str, cause: &str) -> Error {
 fn check_text(path: &str, bytes: &[u8]) -> Result<()> {
     if is_binary(head(bytes)) {
         return Err(Error::at(Code::BinaryFile, OPERATION, path, "it is not text")
-            .hint("a patch can only delete or move it; write it anew by other means"));
+            .hint("a patch can only delete or move it; write it by other means"));
     }
     Ok(())
 }
@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn nothing_is_overwritten() {
         let files: &[(&str, &[u8])] = &[("a", b"1\n"), ("b", b"2\n"), ("->dangling", b"nowhere")];
-        let taken = |path: &str| format!("cannot patch `{path}`: something exists there already");
+        let taken = |path: &str| format!("cannot patch `{path}`: the path already exists");
         for patch in ["*** Add File: a\n+x", "*** Update File: b\n*** Move to: a", "*** Add File: dangling\n+x"] {
             let path = if patch.contains("dangling") { "dangling" } else { "a" };
             fails(files, &envelope(patch), Code::PatchRejected, &taken(path));

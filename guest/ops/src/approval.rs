@@ -132,7 +132,7 @@ impl<'w> PlanDraft<'w> {
     }
 
     fn out_of_time(&self, operation: &str, resolved: &ResolvedPath) -> Error {
-        let cause = "it takes more time than a call has to read all that a person is to approve";
+        let cause = "reading everything that needs approval takes longer than the time limit of a call";
         Error::at(Code::LimitExceeded, operation, &resolved.requested_path, cause)
             .hint("do it in parts, one directory below it at a time")
     }

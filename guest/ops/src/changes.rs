@@ -207,9 +207,9 @@ fn gone(workspace: &Workspace<'_>, before: &Snapshot, now: &[Entry]) -> Result<V
         if index.is_multiple_of(ENTRIES_PER_CLOCK) && workspace.out_of_time() {
             return Err(Error::new(
                 Code::LimitExceeded,
-                "cannot look for changes: there are more than one call can tell",
+                "cannot look for changes: there are more than one call can report",
             )
-            .hint(phrase!["call without ", Term::Since, " for a new token, and list what is there"]));
+            .hint(phrase!["call without ", Term::Since, " for a new token, and list the files again"]));
         }
         match workspace.resolve_with(&entry.path, OPERATION, FollowSymlinks::No) {
             Ok(resolved) if resolved.stat.is_some_and(|stat| matches!(stat.kind, Kind::File | Kind::Link)) => {}

@@ -204,7 +204,7 @@ fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &Resolve
             &source.requested_path,
             "the symbolic link would lead outside the workspace",
         )
-        .hint("copy what it names instead")
+        .hint("copy its target instead")
     };
     let said = match workspace.fs.read_link(&source.dir, &source.name) {
         Err(Fault::Outside) => return Err(leads_out()),
@@ -214,7 +214,7 @@ fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &Resolve
     let path = if said.starts_with('/') { said } else { format!("{above}/{said}") };
     match workspace.resolve(&path, operation) {
         Err(error) if error.code == Code::Denied => {
-            let cause = "what it names is kept from every tool";
+            let cause = "its target is closed to all tools";
             Err(Error::at(Code::Denied, operation, &source.requested_path, cause).hint("leave it where it is"))
         }
         Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath) => Err(leads_out()),
@@ -305,7 +305,7 @@ fn put_dir(workspace: &Workspace<'_>, copy: &OpenLocation, location: &OpenLocati
 
 fn left_out(survey: &Survey) -> Vec<String> {
     let reasons = [
-        (survey.denied, "kept back by `.agentignore` or the policy"),
+        (survey.denied, "excluded by `.agentignore` or the policy"),
         (survey.escaping_links, "symbolic links that would lead outside the workspace"),
         (survey.special, "FIFOs, sockets or devices"),
         (survey.unnamed, "with names that are not UTF-8"),

@@ -60,7 +60,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
     let stat = resolved.existing(workspace, OPERATION)?;
     if resolved.is_root() {
         return Err(Error::at(Code::InvalidPath, OPERATION, &args.path, "it is the workspace itself")
-            .hint("delete what is in it"));
+            .hint("delete its entries"));
     }
     if args.files_only && stat.kind == Kind::Directory {
         return Err(resolved
@@ -73,7 +73,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
         Fault::NotEmpty => fault
             .at(OPERATION, &args.path)
             .hint(phrase![Term::Recursive, " deletes a directory with all it holds"])
-            .or_hint("delete what is in it first"),
+            .or_hint("delete its entries first"),
         fault => fault.at(OPERATION, &args.path),
     };
     let mut notes = Vec::new();

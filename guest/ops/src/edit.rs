@@ -277,7 +277,7 @@ fn no_match(resolved: &ResolvedPath, text: &str, index: usize, edit: &Replacemen
     let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
     let mut error = at_edit(Code::NoMatch, resolved, index, cause);
     if let Some(line) = made {
-        let already = format!(" is there already, at line {line}: the edit may have been made before");
+        let already = format!(" is already in the file, at line {line}: the edit may have been made before");
         error = error.also_hint(phrase![Term::NewText, already]);
     }
     if near.is_empty() {
@@ -405,7 +405,7 @@ mod tests {
         assert!(hint.contains("line 2: `→one();`"), "{hint}");
         let (_, message, hint) = failure(b"two\n", &[replacement("two", "three"), replacement("one", "three")]);
         assert_eq!(message, "cannot edit `a.txt`: edit 2: `old_text` is not there");
-        assert!(hint.starts_with("`new_text` is there already, at line 1"), "{hint}");
+        assert!(hint.starts_with("`new_text` is already in the file, at line 1"), "{hint}");
     }
 
     #[test]

@@ -268,5 +268,5 @@ fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerpr
 /// Returns the error of a call whose sort order needs more entries than one call can visit.
 pub(super) fn too_many(sort: &str, other: &str) -> Error {
     Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
-        .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))
+        .hint(format!("name a directory further down, or pass `sort: {other}`, which continues page by page"))
 }

@@ -154,5 +154,5 @@ fn plain(path: &str) -> &str {
 pub fn failed(operation: &str, fault: &Fault) -> Error {
     let error = fault.at(operation, "the overlay");
     Error { code: Code::Io, path: None, ..error }
-        .hint("the person who runs this has to see to the overlay's directory; nothing in the workspace was changed")
+        .hint("the person who runs this has to check the overlay's directory; nothing in the workspace was changed")
 }

@@ -468,7 +468,8 @@ mod tests {
         for line in [1, 13] {
             let error = around(line, None).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument);
-            let told = format!("argument `mode`: line {line} is in no function that could be recognized");
+            let told =
+                format!("argument `mode`: line {line} is in no function that could be recognized within 2000 lines");
             assert!(error.to_string().contains(&told), "{error}");
         }
     }

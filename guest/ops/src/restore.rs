@@ -232,7 +232,7 @@ impl<'w> Undo<'w> {
             return Ok(());
         }
         Err(Error::at(Code::ChangedSinceRead, OPERATION, &resolved.requested_path, "it was changed since")
-            .hint(phrase![Term::Overwrite, " restores it all the same; what is there now is kept in a backup"]))
+            .hint(phrase![Term::Overwrite, " restores it anyway; the present content is stored in a backup"]))
     }
 
     fn carry_out(&mut self) -> Result<()> {

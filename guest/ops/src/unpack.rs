@@ -246,7 +246,7 @@ impl<'w> Plan<'w> {
 
     fn notes(&self) -> Vec<String> {
         let reasons = [
-            (self.same, "files were there already as they are in the archive"),
+            (self.same, "files existed already with the same content"),
             (self.executable, "new files can be executed in the archive and not here, since WASI cannot set modes"),
         ];
         let reported = reasons.iter().filter(|(count, _)| *count > 0);

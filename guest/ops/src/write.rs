@@ -105,16 +105,11 @@ fn check(resolved: &ResolvedPath, args: &request::Write) -> Result<()> {
     match resolved.stat {
         Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(OPERATION, stat.kind)),
         Some(_) if args.create_only => {
-            return Err(Error::at(
-                Code::AlreadyExists,
-                OPERATION,
-                &resolved.requested_path,
-                "something exists there already",
-            )
-            .hint(phrase!["leave ", Term::CreateOnly, " out to replace it, or choose another name"])
-            .or_hint(phrase!["set ", Term::Overwrite, " to replace it, or choose another name"])
-            .or_hint(phrase![Term::WriteTool, " overwrites it"])
-            .or_hint("choose another name, or edit what is there"));
+            return Err(Error::at(Code::AlreadyExists, OPERATION, &resolved.requested_path, "the path already exists")
+                .hint(phrase!["leave ", Term::CreateOnly, " out to replace it, or choose another name"])
+                .or_hint(phrase!["set ", Term::Overwrite, " to replace it, or choose another name"])
+                .or_hint(phrase![Term::WriteTool, " overwrites it"])
+                .or_hint("choose another name, or edit the existing file"));
         }
         Some(_) => {}
         None if resolved.requested_path.ends_with(['/']) || resolved.requested_path.ends_with("/.") => {

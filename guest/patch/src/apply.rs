@@ -165,7 +165,7 @@ impl Applying<'_> {
             [] => Err(self.not_found(hunk, &old, &format!("its old lines are not in the file {}", self.after(&after)))),
             places => Err(Failure::new(
                 format!("its old lines occur at {}", numbers(places)),
-                "add lines of context, or `@@ ` and a line that stands above only one of the places".to_owned(),
+                "add lines of context, or `@@ ` and a line that is above only one of the places".to_owned(),
             )),
         }
     }
@@ -333,9 +333,8 @@ fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
     let above: Vec<_> = places.iter().map(|place| place.saturating_sub(1)).collect();
     let last = anchors.last().copied().unwrap_or_default();
     Failure::new(
-        format!("its anchor {} stands at {}", quoted(last), numbers(&above)),
-        "put another `@@ ` line before it, that stands above only one of the places, or add lines of context"
-            .to_owned(),
+        format!("its anchor {} is at {}", quoted(last), numbers(&above)),
+        "put another `@@ ` line before it that is above only one of the places, or add lines of context".to_owned(),
     )
 }
 
@@ -414,7 +413,7 @@ mod tests {
         fits(chunk("", "@@\n+c"), "c\n");
         fits(chunk("a\nb\n", "@@ a\n+c"), "a\nc\nb\n");
         fits(chunk("a\nb\n", "@@\n+c\n@@\n-a\n+A"), "A\nb\nc\n");
-        fails(chunk("a\na\n", "@@ a\n+c"), "its anchor `a` stands at lines 1 and 2", "another `@@ `");
+        fails(chunk("a\na\n", "@@ a\n+c"), "its anchor `a` is at lines 1 and 2", "another `@@ `");
     }
 
     #[test]
@@ -474,7 +473,7 @@ mod tests {
         );
         fails(
             hunk("a\nb\n", "@@ -2 +2 @@\n-b\n+c\n@@ -1 +1 @@\n-a\n+b"),
-            "it starts at line 1, and the hunk before it goes on to line 2",
+            "it starts at line 1, and the hunk before it extends to line 2",
             "order",
         );
         fails(
@@ -505,7 +504,7 @@ mod tests {
         );
         fails(
             hunk("a\nb\n", &format!("@@ -1 +1 @@\n-a\n+c\n{OPEN}")),
-            "it says that the file ends with it, but line 2 follows",
+            "it states that the file ends with it, but line 2 follows",
             "out",
         );
         fails(

@@ -85,8 +85,10 @@ fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>) -> Result<FilePatch
     } else if let Some(path) = header.strip_prefix(UPDATE) {
         (path, update(cursor, line)?)
     } else {
-        let cause =
-            format!("{} is no section header: one of `{ADD} path`, `{DELETE} path`, `{UPDATE} path`", quoted(header));
+        let cause = format!(
+            "{} is not a section header: one of `{ADD} path`, `{DELETE} path`, `{UPDATE} path`",
+            quoted(header)
+        );
         return Err(invalid(line.number, cause)
             .detail(fault(line.number, Header(shown(header))))
             .hint("lines of an added file start with `+`, those of a chunk with ` `, `-` or `+`"));
@@ -259,10 +261,10 @@ mod tests {
         fails("*** Begin Patch", "has to be `*** End Patch`");
         fails(
             "*** Begin Patch\n*** Rename File: a\n*** End Patch",
-            "line 2: `*** Rename File: a` is no section header",
+            "line 2: `*** Rename File: a` is not a section header",
         );
         fails("*** Begin Patch\n*** Add File:\n+a\n*** End Patch", "line 2: the path is missing");
-        fails("*** Begin Patch\n*** Add File: f\n+a\nb\n*** End Patch", "line 4: `b` is no section header");
+        fails("*** Begin Patch\n*** Add File: f\n+a\nb\n*** End Patch", "line 4: `b` is not a section header");
         fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: `*** Update File: f` has no chunk");
         fails("*** Begin Patch\n*** Update File: f\n@@\n*** End Patch", "line 3: the chunk has no lines");
         fails("*** Begin Patch\n*** Update File: f\n@@\n a\n*** End Patch", "line 3: the chunk changes nothing");

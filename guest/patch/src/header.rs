@@ -135,7 +135,7 @@ impl Header {
             }
             (None, Some(path)) => (Some(path.as_str()), Some(path.as_str())),
             (None, None) => {
-                return Err(invalid(self.line, "which file it is cannot be told")
+                return Err(invalid(self.line, "the file cannot be determined")
                     .hint("give `---` and `+++` lines, or `rename from` and `rename to`"));
             }
         };
@@ -188,7 +188,7 @@ fn check_mode(mode: &str, number: usize) -> Result<()> {
         "120000" => Err(invalid(number, "symbolic links cannot be patched").hint("leave the link out of the patch")),
         "160000" => Err(invalid(number, "submodules cannot be patched").hint("leave the submodule out of the patch")),
         mode if mode.len() == 6 && mode.bytes().all(|digit| matches!(digit, b'0'..=b'7')) => Ok(()),
-        mode => Err(invalid(number, format!("{} is no file mode", quoted(mode)))),
+        mode => Err(invalid(number, format!("{} is not a file mode", quoted(mode)))),
     }
 }
 
@@ -230,7 +230,7 @@ fn unquoted(text: &str, number: usize) -> Result<String> {
 /// Returns a path in double quotes with C escapes, and the text after it. `None` if the text has no quote.
 fn quoted_path(text: &str, number: usize) -> Result<Option<(String, &str)>> {
     let Some(inner) = text.strip_prefix('"') else { return Ok(None) };
-    let bad = || invalid(number, format!("{} is no quoted path", quoted(text)));
+    let bad = || invalid(number, format!("{} is not a quoted path", quoted(text)));
     let mut bytes = Vec::new();
     let mut rest = inner.bytes().enumerate();
     while let Some((at, byte)) = rest.next() {

@@ -41,7 +41,7 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
     if left > 0 {
         let cause = format!("the patch deletes the file, and {left} of its lines are not in the patch");
         return Err(Error::at(Code::PatchRejected, OPERATION, path, cause)
-            .hint("read the file, and make the patch again from what is there now, or use `*** Delete File: path`"));
+            .hint("read the file, and make the patch again from its present content, or use `*** Delete File: path`"));
     }
     Ok(rest.removed)
 }

@@ -33,7 +33,7 @@ impl Applying<'_> {
         let reject = |cause: String| Err(Failure::new(cause, self.hint(hunk, start)));
         if start < self.cursor {
             return Err(Failure::new(
-                format!("it starts at line {line}, and the hunk before it goes on to line {}", self.cursor),
+                format!("it starts at line {line}, and the hunk before it extends to line {}", self.cursor),
                 "put the hunks in the order of the file, and join those that overlap".to_owned(),
             ));
         }
@@ -69,7 +69,7 @@ impl Applying<'_> {
         }
         if hunk.rows.iter().any(|row| row.open) && end < self.lines.count() {
             return Err(Failure::new(
-                format!("it says that the file ends with it, but line {} follows", end + 1),
+                format!("it states that the file ends with it, but line {} follows", end + 1),
                 "leave `\\ No newline at end of file` out, or make the patch again from the file as it is now"
                     .to_owned(),
             ));

@@ -45,7 +45,7 @@ fn hunks<'p>(cursor: &mut Cursor<'p>, matching: Matching) -> Result<Vec<Hunk<'p>
         if has_row(*cursor)? {
             let cause = match hunks.last() {
                 Some(_) => "this line is beyond what the header of its hunk counts",
-                None => "this line stands before any hunk header",
+                None => "this line is before any hunk header",
             };
             return Err(invalid(line.number, cause)
                 .hint("a hunk starts with `@@ -line,count +line,count @@`, and the counts have to be right"));
@@ -113,7 +113,7 @@ fn uncounted<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Row<'p>>> {
 
 fn counted<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> {
     let counts = Counts::parse(header.text).ok_or_else(|| {
-        invalid(header.number, format!("{} is no hunk header", quoted(header.text))).hint(
+        invalid(header.number, format!("{} is not a hunk header", quoted(header.text))).hint(
             "it is `@@ -line,count +line,count @@`, with numbers; a patch without line numbers has to be \
              in the other format, which begins with `*** Begin Patch`",
         )
@@ -170,7 +170,7 @@ fn check_open(rows: &[Row<'_>]) -> Result<()> {
         let goes_on =
             |other: &Row<'_>| row.kind == RowKind::Keep || other.kind == RowKind::Keep || other.kind == row.kind;
         if after.iter().any(goes_on) {
-            return Err(invalid(row.number + 1, "`\\ No newline at end of file` stands before the end of its side"));
+            return Err(invalid(row.number + 1, "`\\ No newline at end of file` is before the end of its side"));
         }
     }
     Ok(())
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(path("\"a/t\\tq\\\"\\303\\244\"", "\"b/t\\tq\\\"\\303\\244\""), "t\tq\"ä");
         assert_eq!(one(&format!("diff --git b/x b/x\n--- b/x\n+++ b/x\n{HUNK}")).path, "b/x");
         fails(&format!("--- x\n+++ y\n{HUNK}"), "line 1: the two sides are different files, `x` and `y`");
-        fails(&format!("--- \"a\\9\"\n+++ \"a\\9\"\n{HUNK}"), "line 1: `\"a\\9\"` is no quoted path");
+        fails(&format!("--- \"a\\9\"\n+++ \"a\\9\"\n{HUNK}"), "line 1: `\"a\\9\"` is not a quoted path");
         fails(&format!("--- \"a\\377\"\n+++ \"a\\377\"\n{HUNK}"), "line 1: the path is not UTF-8");
     }
 
@@ -317,10 +317,10 @@ mod tests {
         fails(&with("@@ -1 +1 @@\n-a\n+b\n+c\n"), "line 6: this line is beyond what the header of its hunk counts");
         fails(&with("@@ -1,3 +1,3 @@\n-a\n+b\n@@ -9 +9 @@\n-a\n+b\n"), "before line 6, `@@ -9 +9 @@`");
         fails(&with("@@ -1 +1 @@\n-a\n+b\n\n+c\n"), "line 7: this line is beyond");
-        fails(&with("+b\n"), "line 3: this line stands before any hunk header");
-        fails(&with("@@ fn f @@\n-a\n"), "line 3: `@@ fn f @@` is no hunk header");
-        fails(&with("@@ -0,1 +1 @@\n-a\n+b\n"), "is no hunk header");
-        fails(&with("@@ -99999999999999999999 +1 @@\n-a\n+b\n"), "is no hunk header");
+        fails(&with("+b\n"), "line 3: this line is before any hunk header");
+        fails(&with("@@ fn f @@\n-a\n"), "line 3: `@@ fn f @@` is not a hunk header");
+        fails(&with("@@ -0,1 +1 @@\n-a\n+b\n"), "is not a hunk header");
+        fails(&with("@@ -99999999999999999999 +1 @@\n-a\n+b\n"), "is not a hunk header");
         fails(&with("@@ -1 +1 @@\n a\n"), "line 3: the hunk changes nothing");
         fails(&with("@@ -1,2 +1,2 @@\n-a\n\\ No newline at end of file\n+b\n c\n"), "line 5: `\\ No newline");
         fails("--- a/x\n@@ -1 +1 @@\n-a\n+b\n", "line 2: a `---` line has to be followed");

@@ -100,7 +100,7 @@ impl Commands {
         let set = self.environment.keys().map(|name| ("commands.environment", name));
         let passed = self.pass_environment.iter().map(|name| ("commands.pass_environment", name));
         if let Some((setting, odd)) = set.chain(passed).find(|(_, name)| !is_variable(name)) {
-            return Err((setting, format!("`{}` is no name of an environment variable", odd.escape_debug())));
+            return Err((setting, format!("`{}` is not a valid name of an environment variable", odd.escape_debug())));
         }
         if let Some((name, _)) = self.environment.iter().find(|(_, value)| value.contains('\0')) {
             return Err(("commands.environment", format!("the value of `{name}` has a NUL byte")));

@@ -84,10 +84,10 @@ fn check(pattern: &str, argument: &str, root_names: &[&str]) -> Result<()> {
         return Err(Error::argument(argument, format!("the glob is longer than {MAX_GLOB_BYTES} bytes")));
     }
     if pattern.contains('\0') {
-        return Err(Error::argument(argument, "a glob holds no NUL byte"));
+        return Err(Error::argument(argument, "a glob cannot contain a NUL byte"));
     }
     if pattern.contains('\\') {
-        return Err(Error::argument(argument, "a glob holds no backslash")
+        return Err(Error::argument(argument, "a glob cannot contain a backslash")
             .hint("separate directories by `/`, and put a special character in brackets: `[*]`"));
     }
     if pattern.split('/').any(|part| part == "..") {

@@ -34,7 +34,7 @@ impl Loss {
                 let cause =
                     format!("bytes there are not valid {name}, and the change would alter what they are read as");
                 Error::at(Code::EncodingLoss, verb, path, cause)
-                    .hint("leave the damaged characters (shown as U+FFFD) and those beside them as they are")
+                    .hint("leave the damaged characters (shown as U+FFFD) and their neighbours unchanged")
             }
         }
     }

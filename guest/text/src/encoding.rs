@@ -47,7 +47,7 @@ pub fn by_label(label: &str) -> Result<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != REPLACEMENT).ok_or_else(|| {
         Error::argument(
             Term::Encoding,
-            format!("`{}` is no WHATWG encoding label", paddock_types::error::printable(label)),
+            format!("`{}` is not a WHATWG encoding label", paddock_types::error::printable(label)),
         )
         .hint(
             "common ones: `utf-8`, `utf-16le`, `utf-16be`, `windows-1252` (`latin1`), `iso-8859-2`, `windows-1251`, \

@@ -340,7 +340,7 @@ pub struct Tree {
     pub path: String,
     pub depth: u32,
     pub limit: u32,
-    /// Globs of what is left out, directories with all that is in them.
+    /// Globs of excluded entries, directories with their content.
     pub exclude: Vec<String>,
     pub include_hidden: bool,
     pub include_ignored: bool,
@@ -364,7 +364,7 @@ pub enum PathSort {
 pub struct Glob {
     pub pattern: String,
     pub path: String,
-    /// Globs of what is left out, directories with all that is in them.
+    /// Globs of excluded entries, directories with their content.
     pub exclude: Vec<String>,
     /// Directories are found too.
     pub directories: bool,

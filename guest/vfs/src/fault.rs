@@ -69,7 +69,7 @@ impl Fault {
     fn explain(&self) -> (Code, &str) {
         match self {
             Self::NotFound => (Code::NotFound, "no such file or directory"),
-            Self::Exists => (Code::AlreadyExists, "something exists there already"),
+            Self::Exists => (Code::AlreadyExists, "the path already exists"),
             Self::NotDirectory => (Code::NotADirectory, "a part of the path is not a directory"),
             Self::IsDirectory => (Code::NotAFile, "it is a directory"),
             Self::NotEmpty => (Code::DirectoryNotEmpty, "the directory is not empty"),

@@ -126,7 +126,7 @@ pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result
 pub fn keep(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
     let json = serde_json::to_vec(snapshot).unwrap_or_default();
     if json.len() as u64 > MAX_BYTES {
-        let cause = format!("cannot keep what is there: {} files are too many", snapshot.entries.len());
+        let cause = format!("cannot store the state: {} files are too many", snapshot.entries.len());
         return Err(
             Error::new(Code::LimitExceeded, cause).hint(phrase!["give a directory with less in it as ", Term::Path])
         );
@@ -191,5 +191,5 @@ fn parts(token: &str) -> Option<(u64, &str)> {
 fn failed(fault: &Fault) -> Error {
     fault
         .at("keep what is there now in", "the state directory")
-        .hint("the person who runs this has to see to the state directory")
+        .hint("the person who runs this has to check the state directory")
 }

@@ -303,7 +303,7 @@ fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, Strin
         let fold = syntax == Syntax::Strict && !rule.starts_with('!');
         let added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
         if added.is_err() && syntax == Syntax::Strict {
-            return Err(format!("line {} is no valid rule", number + 1));
+            return Err(format!("line {} is not a valid rule", number + 1));
         }
     }
     builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())

@@ -246,9 +246,9 @@ impl<'a> Workspace<'a> {
     ) -> Result<AgentIgnore> {
         let mut agent_ignore = self.agent_ignore_of(outermost, path, operation)?;
         let moved = || {
-            let cause = "the root is no longer in the directory that held it, whose rules apply to it";
+            let cause = "the root is no longer in its parent directory, whose rules apply to it";
             Error::at(Code::BackendGone, operation, path, cause)
-                .hint("no call can work in it any more; the person who runs this has to open the workspace again")
+                .hint("calls can no longer use it; the person who runs this has to open the workspace again")
         };
         let mut dir = self.roots.get(outermost).ok_or_else(moved)?.dir.clone();
         for name in below.split('/') {
@@ -325,5 +325,5 @@ pub fn check_etag(
         None => "it does not exist any more".to_owned(),
     };
     Err(Error::at(Code::ChangedSinceRead, operation, &resolved.requested_path, cause)
-        .hint("read it again, then repeat the change on what is there now"))
+        .hint("read it again, then repeat the change on the present content"))
 }

@@ -13,10 +13,10 @@ pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {
         return Err(invalid("the path is empty").hint("`.` is the top of the workspace"));
     }
     if path.contains('\0') {
-        return Err(invalid("a path holds no NUL byte"));
+        return Err(invalid("a path cannot contain a NUL byte"));
     }
     if path.contains('\\') {
-        return Err(invalid("a path holds no backslash").hint("separate directories by `/`"));
+        return Err(invalid("a path cannot contain a backslash").hint("separate directories by `/`"));
     }
     if path.len() > MAX_PATH_BYTES {
         let shown: String = path.chars().take(60).collect();

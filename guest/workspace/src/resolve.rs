@@ -311,7 +311,7 @@ impl<'w> Resolution<'w> {
     fn slash_after_link(&self) -> Error {
         let cause = "a `/` follows the name of a symbolic link";
         Error::at(Code::NotADirectory, self.operation, self.requested_path, cause)
-            .hint("leave the `/` out to mean the link itself, or name what it names")
+            .hint("leave the `/` out to mean the link itself, or name its target")
     }
 
     /// Returns the error for a link that leads outside. Hosts do not report absolute targets, which may still be in a

@@ -42,7 +42,7 @@ impl ResolvedPath {
                 near if near.is_empty() => error
                     .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
                     .or_hint(phrase![Term::ListTool, " shows what is there"])
-                    .or_hint("list the directory to see what is there"),
+                    .or_hint("list the directory to see its entries"),
                 near => error.hint(format!("did you mean {}?", near.join(", "))),
             }
         })

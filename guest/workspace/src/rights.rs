@@ -70,7 +70,7 @@ impl Workspace<'_> {
             return Ok(());
         }
         let cause = "it is a root of the workspace, or holds one, and stays where it is";
-        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause).hint("name what is in it instead"))
+        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause).hint("name its entries instead"))
     }
 
     /// Refuses to create a file at `resolved` if the policy does not allow its extension.
@@ -89,7 +89,7 @@ impl Workspace<'_> {
         {
             return Ok(());
         }
-        let cause = "something below that path is kept from every tool";
+        let cause = "an entry below that path is closed to all tools";
         Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause)
             .hint("make the directory, then fill it file by file"))
     }

@@ -129,7 +129,7 @@ fn line(record: &Record) -> String {
     // Escaped, since a path can contain line breaks and control characters.
     let mut paths: Vec<_> = paths.iter().map(|path| path.escape_debug().to_string()).collect();
     if *redacted > 0 {
-        paths.push(format!("({redacted} not told)"));
+        paths.push(format!("({redacted} not shown)"));
     }
     let name = if tool.is_empty() { String::new() } else { format!("{dialect}/{tool}") };
     let (time, outcome, name) =

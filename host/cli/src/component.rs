@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(file) => {
             fs::write(file, paddock::component()).with_context(|| format!("cannot write `{}`", file.display()))?;
         }
-        None if std::io::stdout().is_terminal() => bail!("a component is no text for a terminal; use `-o FILE`"),
+        None if std::io::stdout().is_terminal() => bail!("a component cannot be printed to a terminal; use `-o FILE`"),
         None => std::io::stdout().write_all(paddock::component())?,
     }
     Ok(ExitCode::SUCCESS)

@@ -170,7 +170,7 @@ fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Resul
             write!(stdout, "{}", shown(conflict))?;
         }
         let hint = if merge { "" } else { "; `--merge` takes what was changed at different places" };
-        writeln!(stdout, "nothing was taken over: {} in conflict{hint}", done.conflicts.len())?;
+        writeln!(stdout, "nothing was committed: {} in conflict{hint}", done.conflicts.len())?;
         return Ok(status(false));
     }
     let changed: Vec<_> = done.changes.iter().map(|change| change.path.clone()).collect();

@@ -107,7 +107,7 @@ impl Audit {
         let mut chain = head.chain();
         if size < chain.size {
             return Err(io::Error::other(
-                "records are missing at the end of the audit file; `paddock audit verify` tells more",
+                "records are missing at the end of the audit file; `paddock audit verify` shows more",
             ));
         }
         let mut lines = Vec::new();
@@ -135,7 +135,7 @@ impl Audit {
         let mut reader = BufReader::new(log);
         let end = chain.follow(&mut reader, |_| ())?;
         if let Some((_, why)) = end.problem {
-            let cause = format!("the audit file was changed ({why}); `paddock audit verify` tells where");
+            let cause = format!("the audit file was changed ({why}); `paddock audit verify` shows the place");
             return Err(io::Error::other(cause));
         }
         if let Some(Torn { bytes, sha256, .. }) = end.torn {
@@ -186,16 +186,16 @@ pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report>
     }
     let missing = match &head {
         _ if end.torn.is_some() => {
-            Some("it is no record, as after a crash; the next record will tell of it".to_owned())
+            Some("it is not a record, as after a crash; the next record will describe it".to_owned())
         }
         Some(head) if head.sequence > report.records => {
-            Some(format!("the head tells of {} records: some are missing here", head.sequence))
+            Some(format!("the head counts {} records: some are missing here", head.sequence))
         }
         Some(head) if head.sequence > 0 && !is_head_met => {
-            Some(format!("record {} is not the one that the head tells of", head.sequence))
+            Some(format!("record {} is not the one that the head names", head.sequence))
         }
         None if report.records > 1 => Some("there is no head beside the file: records may be missing here".to_owned()),
-        _ if !has_known => Some("the record with the hash that was kept is not in the file".to_owned()),
+        _ if !has_known => Some("the record with the given hash is not in the file".to_owned()),
         Some(_) | None => None,
     };
     let at = end.torn.map_or(end.lines + 1, |torn| torn.line);

@@ -58,7 +58,7 @@ pub enum Error {
         cause: String,
     },
     /// The builder got two different values of a setting.
-    #[error("contradicting settings: `{setting}` is said in two ways; say it once")]
+    #[error("contradicting settings: `{setting}` has two values; set it once")]
     Conflict {
         /// Name of the setting, such as `limits.max_lines`.
         setting: String,

@@ -9,6 +9,8 @@ use crate::types::*;
 use crate::watch::Named;
 use crate::workspace::Workspace;
 
+mod asynchronous;
+
 /// Defines a method of the workspace that calls a function of the component.
 macro_rules! operation {
     ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $changing:expr, $interface:ident.$function:ident) => {

@@ -73,7 +73,7 @@ impl From<tools::Outcome> for Outcome {
                 plan: None,
             },
             Err(cause) => {
-                Self::failed(ToolError::new(ErrorCode::Io, format!("the component's result is no JSON: {cause}")))
+                Self::failed(ToolError::new(ErrorCode::Io, format!("the component's result is not JSON: {cause}")))
             }
         }
     }

@@ -129,7 +129,7 @@ impl OverlayDir {
     /// Returns the error of a call that cannot store its changes in the overlay.
     pub(crate) fn failed(&self, cause: &dyn Display) -> ToolError {
         ToolError::new(ErrorCode::Io, format!("cannot keep changes in the overlay: {cause}"))
-            .hint("the person who runs this has to see to the state directory; nothing was changed")
+            .hint("the person who runs this has to check the state directory; nothing was changed")
     }
 }
 

@@ -180,7 +180,7 @@ fn code(cause: &io::Error) -> ErrorCode {
 
 fn failed(cause: &io::Error) -> ToolError {
     ToolError::new(code(cause), format!("cannot lock the workspace: {cause}"))
-        .hint("the person who runs this has to see to the state directory")
+        .hint("the person who runs this has to check the state directory")
 }
 
 fn busy() -> ToolError {

@@ -108,5 +108,5 @@ impl State {
 
 fn gone(mount: &Mount, cause: &std::io::Error) -> ToolError {
     ToolError::new(ErrorCode::BackendGone, format!("cannot open the root `{}`: {cause}", mount.guest))
-        .hint("no call can work in it any more; the person who runs this has to open the workspace again")
+        .hint("calls can no longer use it; the person who runs this has to open the workspace again")
 }

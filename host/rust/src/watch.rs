@@ -98,7 +98,7 @@ impl<'w> Watch<'w> {
         audit.append(&event).map_err(|cause| {
             let message = format!("the call was not made, since the audit cannot have its record: {cause}");
             ToolError::new(ErrorCode::Io, message)
-                .hint("nothing was changed; the person who runs this has to see to the audit file")
+                .hint("nothing was changed; the person who runs this has to check the audit file")
         })
     }
 
@@ -254,7 +254,7 @@ fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
         count => format!("the {count} changes were made"),
     };
     let message = format!("the result is withheld, since the audit cannot have its record: {cause}; {done}");
-    ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to see to the audit file")
+    ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to check the audit file")
 }
 
 /// Returns an identifier that no other call has, in this process or another.

@@ -88,7 +88,7 @@ pub fn members<'a>(bytes: &'a [u8], limits: &Limits, archive: &str) -> Result<Ve
         members.push(member);
     }
     if zip.entries_hint() != members.len() as u64 {
-        return Err(damaged(archive, &"it does not have as many entries as it says"));
+        return Err(damaged(archive, &"it has fewer entries than its header states"));
     }
     check_tree(&members, limits, archive)?;
     if members.iter().fold(0, |sum: u64, member| sum.saturating_add(member.size)) > MAX_TOTAL_BYTES {
@@ -136,9 +136,9 @@ impl<'a> Reader<'_, 'a> {
         if !is_deflated && size != packed {
             return Err(refuse(Code::InvalidArgument, "is not as long as its header says"));
         }
-        let (data, range) = self.data(record).ok_or_else(|| {
-            refuse(Code::InvalidArgument, "is damaged: what is in front of its data is not what the directory says")
-        })?;
+        let (data, range) = self
+            .data(record)
+            .ok_or_else(|| refuse(Code::InvalidArgument, "is damaged: its local header contradicts the directory"))?;
         let (checksum, is_executable) = (record.crc32(), mode & EXECUTABLE != 0);
         Ok((Member { path, is_dir, size, is_executable, is_deflated, checksum, data }, range))
     }
@@ -252,7 +252,7 @@ fn too_many(archive: &str, limits: &Limits) -> Error {
 }
 
 fn damaged(archive: &str, cause: &dyn std::fmt::Display) -> Error {
-    Error::at(Code::InvalidArgument, OPERATION, archive, format!("it is no zip archive, or a damaged one ({cause})"))
+    Error::at(Code::InvalidArgument, OPERATION, archive, format!("it is not a zip archive, or it is damaged ({cause})"))
         .hint("nothing was unpacked; only zip archives can be")
 }
 
@@ -387,12 +387,12 @@ mod tests {
     #[test]
     fn headers_that_differ() {
         let local = Forged { local_name: Some(b"evil".to_vec()), ..file("good", b"x") };
-        check_refused(&[local], Code::InvalidArgument, "entry `good` is damaged: what is in front of its data");
-        check_refused(&[Forged { offset: Some(3), ..file("a", b"x") }], Code::InvalidArgument, "in front of its data");
+        check_refused(&[local], Code::InvalidArgument, "entry `good` is damaged: its local header");
+        check_refused(&[Forged { offset: Some(3), ..file("a", b"x") }], Code::InvalidArgument, "its local header");
         let mut more = fixture::archive(&[file("a", b"x")]);
         let count = more.len() - 12;
         more[count] = 2;
-        assert!(read(&more, &Limits::default()).unwrap_err().message().contains("as many entries"));
+        assert!(read(&more, &Limits::default()).unwrap_err().message().contains("fewer entries"));
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl<'w> AccessChecker<'w> {
         // A directory renamed to this path would bring its own entry at the blocked path, and a link can lead anywhere.
         let is_ancestor_of_blocked =
             top.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(below));
-        is_ancestor_of_blocked.then(|| "something below that path is kept from every tool".to_owned())
+        is_ancestor_of_blocked.then(|| "an entry below that path is closed to all tools".to_owned())
     }
 
     /// Returns the effective rules of a directory.
@@ -149,7 +149,7 @@ pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'
     }
 }
 
-const NO_PATH: &str = "it is no path that tools take";
+const NO_PATH: &str = "it is not a valid path for tools";
 
 /// The effective rules of a directory, accumulated from its root.
 #[derive(Default)]

@@ -293,7 +293,7 @@ fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<FileContent>>
         Ok(content) => Ok(Some(content)),
         Err(Fault::NotFound) => Ok(None),
         Err(Fault::Link | Fault::NotDirectory | Fault::NotRegular | Fault::IsDirectory) => {
-            Err(invalid("it is no regular file in the state directory"))
+            Err(invalid("it is not a regular file in the state directory"))
         }
         Err(fault) => Err(fault.at("keep", kept)),
     }

@@ -218,7 +218,7 @@ fn file(
             &resolved.requested_path,
             "it was changed at the same time by someone else",
         )
-        .hint("nothing was taken over; try again"));
+        .hint("nothing was committed; try again"));
     }
     Ok(FileChange { resolved, old, new, to: None })
 }

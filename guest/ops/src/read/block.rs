@@ -87,15 +87,18 @@ impl Reader<'_> {
         let source = function::Source { lines: &window.texts, shapes: &window.shapes };
         let Some(lines) = source.function(window.anchor, self.args.include_header) else {
             let line = window.first + window.anchor as u64;
-            return Err(Error::argument(Term::Mode, format!("line {line} is in no function that could be recognized"))
-                .hint(phrase![
-                    "set ",
-                    Term::Mode,
-                    " to `indentation` for the block around the line, or use ",
-                    Term::Offset,
-                    " and ",
-                    Term::Limit
-                ]));
+            return Err(Error::argument(
+                Term::Mode,
+                format!("line {line} is in no function that could be recognized within {} lines", layout.lines),
+            )
+            .hint(phrase![
+                "set ",
+                Term::Mode,
+                " to `indentation` for the block around the line, or use ",
+                Term::Offset,
+                " and ",
+                Term::Limit
+            ]));
         };
         let max = usize::try_from(layout.lines).unwrap_or(usize::MAX);
         let cut = lines.len() > max || (window.more && lines.end == window.starts.len());

@@ -63,7 +63,7 @@ pub fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Resu
     let chosen = Chosen { id, records, path };
     if chosen.entries().is_empty() {
         let id = chosen.id;
-        return Err(Error::new(Code::NotFound, format!("the backup `{id}` holds no change of that path")).hint(
+        return Err(Error::new(Code::NotFound, format!("the backup `{id}` contains no change of that path")).hint(
             phrase![
                 "leave ",
                 Term::Path,

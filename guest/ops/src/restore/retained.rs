@@ -29,7 +29,7 @@ pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Res
     let max = workspace.policy.backups.max_bytes;
     let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {max}");
     Err(Error::at(Code::LimitExceeded, OPERATION, path, cause).hint(phrase![
-        "copy what is worth keeping first; then ",
+        "copy the content that you need first; then ",
         Term::Overwrite,
         " restores it all the same"
     ]))

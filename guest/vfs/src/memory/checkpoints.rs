@@ -16,7 +16,7 @@ impl MemoryFs {
         let mut checkpoints = self.checkpoints.borrow_mut();
         if checkpoints.contains_key(name) {
             let error = Error::new(Code::AlreadyExists, format!("there is a checkpoint `{name}` already"));
-            return Err(error.hint("name another; `checkpoints` tells all"));
+            return Err(error.hint("name another; `checkpoints` lists all"));
         }
         if checkpoints.len() == MAX_CHECKPOINTS {
             let message = format!("there are {MAX_CHECKPOINTS} checkpoints, which is the most");
@@ -36,7 +36,7 @@ impl MemoryFs {
                 Code::NotFound,
                 format!("there is no checkpoint `{}`", paddock_types::error::printable(name)),
             );
-            return Err(error.hint("`checkpoints` tells all"));
+            return Err(error.hint("`checkpoints` lists all"));
         };
         top.content.swap(&Inode::deep_clone(kept).content);
         self.quota.forget();

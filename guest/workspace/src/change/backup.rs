@@ -219,7 +219,7 @@ impl<'w> Draft<'w> {
 fn failed(fault: &Fault) -> Error {
     fault
         .at("keep what was there before in", "the state directory")
-        .hint("nothing was changed; the person who runs this has to see to the state directory, or turn `backups` off")
+        .hint("nothing was changed; the person who runs this has to check the state directory, or turn `backups` off")
 }
 
 /// Parts of a record's id.

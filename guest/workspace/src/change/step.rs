@@ -168,7 +168,7 @@ impl Work<'_> {
                 path,
                 "it was changed at the same time by someone else",
             )
-            .hint("read it again, then repeat the change on what is there now")),
+            .hint("read it again, then repeat the change on the present content")),
         }
     }
 

@@ -40,7 +40,7 @@ export function lock(directory, deadline, holder) {
   } catch (cause) {
     const { code, message } = /** @type {any} */ (cause);
     if (code === 'limit-exceeded') throw cause;
-    throw toolError('io', `cannot lock the workspace: ${message}`, 'the person who runs this has to see to the state directory');
+    throw toolError('io', `cannot lock the workspace: ${message}`, 'the person who runs this has to check the state directory');
   }
 }
 

@@ -16,7 +16,7 @@ export class Root {
   /** Returns the directory that was opened with the workspace, whatever its present path is. Fails if it was deleted. */
   directory() {
     if (!this.#directory.isGone()) return this.#directory;
-    const hint = 'no call can work in it any more; the person who runs this has to open the workspace again';
+    const hint = 'calls can no longer use it; the person who runs this has to open the workspace again';
     throw toolError('backend-gone', `cannot open the root \`${this.guest}\`: it was deleted, or moved where this system cannot follow it`, hint);
   }
 }

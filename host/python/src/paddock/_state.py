@@ -156,7 +156,7 @@ class Lock:
 
 
 def failed(cause: OSError) -> ToolError:
-    hint = "the person who runs this has to see to the state directory"
+    hint = "the person who runs this has to check the state directory"
     return ToolError("io", f"cannot lock the workspace: {cause.strerror}", hint=hint)
 
 

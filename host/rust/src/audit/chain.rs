@@ -101,7 +101,7 @@ impl Chain {
                     if let Some(torn) = torn.take() {
                         let Pending { line, bytes, .. } = torn;
                         end.notes.push(format!(
-                            "line {line}: {bytes} bytes that are no record, as a crash leaves them; line {} tells of them",
+                            "line {line}: {bytes} bytes that are not a record, as after a crash; line {} describes them",
                             end.lines
                         ));
                         self.size += bytes;
@@ -111,7 +111,7 @@ impl Chain {
                     each(&record);
                 }
                 Err(why) if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok() => {
-                    let before = torn.map(|torn| (torn.line, "it is no record".to_owned()));
+                    let before = torn.map(|torn| (torn.line, "it is not a record".to_owned()));
                     end.problem = before.or(Some((end.lines, why)));
                     return Ok(end);
                 }
@@ -128,7 +128,7 @@ impl Chain {
         let (sequence, next) = (record.sequence, self.sequence + 1);
         if sequence != next {
             return Err(format!(
-                "it is record {sequence}, and {next} has to be here: one was removed, moved or put in"
+                "it is record {sequence}, and {next} is expected here: a record was removed, moved or inserted"
             ));
         }
         if record.prev != self.hash {
@@ -137,7 +137,7 @@ impl Chain {
         let reported = (record.event == TORN).then_some((record.bytes, record.sha256));
         let there = torn.map(|torn| (torn.bytes, hex(&torn.digest.clone().finalize())));
         if reported != there {
-            return Err("it tells of a torn line that is not there".to_owned());
+            return Err("it describes a torn line that does not exist".to_owned());
         }
         Ok(Sealed { sequence, hash })
     }
@@ -158,7 +158,7 @@ struct Parsed {
 impl Sealed {
     /// Returns the hash and the members of a record's line, after checking the hash.
     fn parse(line: &[u8]) -> Result<(String, Parsed), String> {
-        let broken = || "it is no record".to_owned();
+        let broken = || "it is not a record".to_owned();
         let line = line.strip_suffix(b"\n").ok_or_else(|| "it does not end".to_owned())?;
         let sealed = line.strip_suffix(END).ok_or_else(broken)?;
         let (body, hash) = sealed.split_at_checked(sealed.len().saturating_sub(HASH_CHARS)).ok_or_else(broken)?;

@@ -88,7 +88,7 @@ pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
 fn refused(path: &Path, cause: Refused) -> io::Error {
     match cause {
         Refused::Link => io::Error::other(format!("`{}` is a symbolic link", path.display())),
-        Refused::NotRegular => io::Error::other(format!("`{}` is no regular file", path.display())),
+        Refused::NotRegular => io::Error::other(format!("`{}` is not a regular file", path.display())),
         Refused::Io(cause) => cause,
     }
 }

@@ -219,7 +219,7 @@ impl CommandTask {
             let before: Result<Vec<_>, _> = ended.before.into_iter().map(|before| self.before(before)).collect();
             match before.and_then(|before| self.authorizer.record(&before)) {
                 Ok(record) => recorded = Some(record),
-                Err(error) => notes.push(format!("what it changed could not be recorded: {}", error.message)),
+                Err(error) => notes.push(format!("its changes could not be recorded: {}", error.message)),
             }
         }
         notes.extend(undo_staging::not_kept(&ended.not_kept));

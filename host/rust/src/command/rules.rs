@@ -349,7 +349,7 @@ fn matches(rule: &[String], words: &[Option<String>]) -> Match {
 
 fn opaque() -> Refusal {
     Refusal {
-        cause: "the policy has rules for commands, and which one this runs cannot be told".to_owned(),
+        cause: "the policy has rules for commands, and the command that this runs cannot be determined".to_owned(),
         hint: "write the command out, without variables, substitutions or patterns that stand for it",
     }
 }

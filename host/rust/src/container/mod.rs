@@ -153,7 +153,7 @@ impl Container {
             ErrorCode::BackendGone,
             format!("the container `{}` has stopped or was replaced", self.name()),
         )
-        .hint("no call can work any more; the person who runs this has to start the container and Paddock again"))
+        .hint("calls are no longer possible; the person who runs this has to start the container and Paddock again"))
     }
 }
 
@@ -182,7 +182,7 @@ struct Process {
 impl Process {
     fn hold(pid: i32) -> Result<Self, String> {
         let pid =
-            Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or("the engine tells no process of it")?;
+            Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or("the engine reports no process of it")?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|cause| format!("its process {pid}: {cause}"))?;
         Ok(Self { pid, handle })
     }

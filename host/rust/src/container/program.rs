@@ -55,7 +55,7 @@ pub(super) fn run(program: &str, arguments: &[&str]) -> Result<Ended, String> {
     let take = |from: Receiver<Vec<u8>>| from.recv_timeout(until.saturating_duration_since(Instant::now()));
     let printed = take(printed).map_err(|_| fail(&"its output does not end"))?;
     if printed.len() as u64 > MAX_BYTES {
-        return Err(fail(&format!("it says more than {MAX_BYTES} bytes")));
+        return Err(fail(&format!("it prints more than {MAX_BYTES} bytes")));
     }
     if status.success() {
         return Ok(Ended::Well(printed));

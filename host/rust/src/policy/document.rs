@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn what_could_explode_or_mean_two_things_is_refused() {
         for (text, line, cause) in [
-            ("a: 1\nb: &x [1]\n", 2, "anchors and aliases are not taken: say it again"),
+            ("a: 1\nb: &x [1]\n", 2, "anchors and aliases are not supported: repeat the value"),
             ("a: 1\nb: *x\n", 2, "while parsing node, found unknown anchor"),
-            ("a: 1\n\nb: !!str 1\n", 3, "tags are not taken"),
-            ("a: 1\nb: !x {}\n", 2, "tags are not taken"),
+            ("a: 1\n\nb: !!str 1\n", 3, "tags are not supported"),
+            ("a: 1\nb: !x {}\n", 2, "tags are not supported"),
             ("a: 1\nb: 2\na: 3\n", 3, "`a` is there twice, first in line 1"),
             ("a: 1\n---\nb: 2\n", 2, "a policy is one document"),
             ("- 1\n", 1, "a policy is a table of settings"),

@@ -66,7 +66,7 @@ fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
 fn open_project(path: &Path) -> io::Result<File> {
     let refused = |cause: &'static str| io::Error::new(io::ErrorKind::InvalidInput, cause);
     regular::open(path, &regular::options()).map_err(|cause| match cause {
-        Refused::Link => refused("a symbolic link is no policy: put the file itself there"),
+        Refused::Link => refused("a policy cannot be a symbolic link: put the file itself there"),
         Refused::NotRegular => refused("it is not a regular file"),
         Refused::Io(cause) => cause,
     })

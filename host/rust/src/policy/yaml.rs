@@ -89,13 +89,13 @@ fn name_of(node: Node) -> Result<(String, usize), Fault> {
 fn check_plain(anchor: usize, tagged: bool, line: usize) -> Result<(), Fault> {
     match (anchor, tagged) {
         (0, false) => Ok(()),
-        (0, true) => Err(Fault::new(line, "tags are not taken")),
+        (0, true) => Err(Fault::new(line, "tags are not supported")),
         _ => Err(anchored(line)),
     }
 }
 
 fn anchored(line: usize) -> Fault {
-    Fault::new(line, "anchors and aliases are not taken: say it again")
+    Fault::new(line, "anchors and aliases are not supported: repeat the value")
 }
 
 /// Returns the value of a scalar. An infinity or NaN becomes text, which is the wrong type for every number.

@@ -125,7 +125,7 @@ fn adapted(module: &[u8]) -> wasmtime::Result<Vec<u8>> {
 
 fn why(refused: Refused) -> String {
     match refused {
-        Refused::Link | Refused::NotRegular => "it is no regular file".to_owned(),
+        Refused::Link | Refused::NotRegular => "it is not a regular file".to_owned(),
         Refused::Io(cause) => cause.to_string(),
     }
 }

@@ -245,7 +245,7 @@ fn contained(name: &str) -> ToolError {
 }
 
 fn not_recorded(error: &ToolError) -> String {
-    format!("what it changed could not be recorded: {}", error.message)
+    format!("its changes could not be recorded: {}", error.message)
 }
 
 fn failed(cause: &dyn std::fmt::Display) -> ToolError {
