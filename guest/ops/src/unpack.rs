@@ -305,7 +305,7 @@ mod tests {
         let before = fixture.tree();
         let result = unpack(&fixture, &entries, "out", true).unwrap();
         assert_eq!((result.destination.as_str(), result.entries, result.files, result.bytes), ("out", 6, 4, 13));
-        assert!(result.notes.iter().any(|note| note.starts_with("1 files were there already")), "{:?}", result.notes);
+        assert!(result.notes.iter().any(|note| note.starts_with("1 files existed already")), "{:?}", result.notes);
         assert!(result.notes.iter().any(|note| note.starts_with("1 new files can be executed")), "{:?}", result.notes);
         let expected = [
             "out/",
