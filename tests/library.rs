@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 
 use paddock::types::*;
-use paddock::{Access, Error, Limits, Policy, Workspace};
+use paddock::{Access, Engine, Error, Limits, Policy, Workspace};
 use tempfile::TempDir;
 
 #[test]
@@ -176,4 +176,40 @@ fn a_root_can_be_a_directory_that_is_open() {
         let built = Workspace::builder().root_fd(none.into()).no_state_dir().build();
         assert!(matches!(built, Err(Error::Root { .. })));
     }
+}
+
+#[test]
+fn an_engine_of_a_caller_has_its_own_cache_and_its_own_bound() {
+    let top = TempDir::new().unwrap();
+    let (root, cache) = (top.path().join("root"), top.path().join("root/cache"));
+    fs::create_dir(&root).unwrap();
+    let engine = Engine::builder().cache_dir(&cache).guests(2).build().unwrap();
+    let compiled = || fs::read_dir(&cache).unwrap().count();
+    assert_eq!(compiled(), 1);
+    // A second engine loads the compiled code, and one without a cache stores nothing.
+    Engine::builder().cache_dir(&cache).build().unwrap();
+    let uncached = Engine::builder().no_cache().build().unwrap();
+    assert_eq!(compiled(), 1);
+    let workspace = Workspace::builder().root(&root).no_state_dir().engine(&engine).build().unwrap();
+    assert!(workspace.call("write_file", r#"{"path": "a.txt", "content": "a\n"}"#).ok);
+    // Code that the host executes must not be in reach of a tool.
+    let outcome = workspace.call("list_dir", r#"{"path": "cache"}"#);
+    assert!(!outcome.ok, "{}", outcome.text);
+    let [_one, _two] = [(), ()].map(|()| Workspace::builder().engine(&engine).build_memory().unwrap());
+    let outcome = workspace.call("read_file", r#"{"path": "a.txt"}"#);
+    assert_eq!(outcome.value()["code"], "limit-exceeded", "{}", outcome.text);
+    // Other engines are not concerned.
+    let other = Workspace::builder().root(&root).no_state_dir().engine(&uncached).build().unwrap();
+    assert!(other.call("read_file", r#"{"path": "a.txt"}"#).ok);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_cache_that_others_can_write_to_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let top = TempDir::new().unwrap();
+    fs::set_permissions(top.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let error = Engine::builder().cache_dir(top.path()).build().unwrap_err();
+    assert!(matches!(error, Error::Cache { .. }), "{error}");
 }

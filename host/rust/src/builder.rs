@@ -14,6 +14,7 @@ use crate::command::Commands;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
 use crate::directory::Walk;
+use crate::engine::shared::Engine;
 use crate::error::Error;
 use crate::events::Listener;
 use crate::guarded::{Guarded, OwnPaths};
@@ -51,6 +52,7 @@ pub struct Builder {
     listeners: Vec<Listener>,
     event_file: Option<PathBuf>,
     audit: Option<AuditChoice>,
+    engine: Option<Engine>,
 }
 
 impl Workspace {
@@ -206,6 +208,13 @@ impl Builder {
         self
     }
 
+    /// Sets the engine that runs the calls. Default: one engine that the workspaces of the process share.
+    #[must_use]
+    pub fn engine(mut self, engine: &Engine) -> Self {
+        self.engine = Some(engine.clone());
+        self
+    }
+
     /// Opens the workspace. Fails if a root is not a directory or a guest path is taken. The directories that the
     /// policy allows follow the roots, in the order of the policy, and then the whole file system in the mode
     /// `unrestricted`.
@@ -241,7 +250,7 @@ impl Builder {
         let roots = Roots { mounts, state, overlay, guarded, ..Roots::default() };
         #[cfg(target_os = "linux")]
         let roots = Roots { container: self.container, ..roots };
-        let guests = Arc::new(Guests::new(roots, environment, limits, threads));
+        let guests = Arc::new(Guests::new(self.engine, roots, environment, limits, threads));
         Ok(Workspace::new(Inner { approver, signer, listeners, guests, commands }))
     }
 
@@ -255,6 +264,7 @@ impl Builder {
     ) -> Result<Vec<Walk>, Error> {
         let own = [state.map(StateDir::path), state::parent(), cache::path(), policy::config_directory()];
         let own = own.into_iter().chain([commands.and_then(Commands::scratch)]);
+        let own = own.chain([self.engine.as_ref().and_then(Engine::cache_path)]);
         let written = listeners.into_iter().flat_map(|listeners| listeners.own_files.iter().cloned());
         let named = written.chain(self.private.iter().cloned()).chain(mount::of_the_kernel());
         let follow = |path: PathBuf| Walk::new(&path).map_err(|cause| Error::Private { path, cause });

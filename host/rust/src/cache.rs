@@ -4,7 +4,7 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
@@ -14,26 +14,65 @@ use wasmtime::component::Component;
 use crate::directory::{Deferred, Directory, Walk, private_file};
 use crate::mount::way_to;
 
-/// Returns the compiled component: from the cache, or compiled and stored there. Without a cache directory, each start
-/// compiles.
-pub(crate) fn component(engine: &Engine, bytes: &[u8], name: &str) -> wasmtime::Result<Component> {
-    compiled(engine, name, || Component::new(engine, bytes))
+/// The directory that stores compiled code.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Cache {
+    /// The user's cache directory. Without one, each start compiles.
+    #[default]
+    Users,
+    /// A directory of the caller's choice.
+    At(Directory),
+    /// None: each start compiles.
+    Off,
 }
 
-/// Returns the component that `compile` makes, from the cache if it has a file of this unique name.
-pub(crate) fn compiled(
-    engine: &Engine,
-    name: &str,
-    compile: impl FnOnce() -> wasmtime::Result<Component>,
-) -> wasmtime::Result<Component> {
-    let (Some(cache), name) = (directory(), file_name(engine, name)) else { return compile() };
-    if let Some(known) = load(engine, cache, &name) {
-        return Ok(known);
+impl Cache {
+    /// Opens the directory at `path`, and creates it if necessary.
+    ///
+    /// # Errors
+    ///
+    /// The error of the system, or `PermissionDenied` if another user could write to the directory.
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        let directory = Deferred::new(Walk::new(path)?)?.create()?;
+        if !is_safe(&directory.metadata()?) {
+            let cause = "another user could write to it, or owns it";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
+        }
+        Ok(Self::At(directory))
     }
-    let component = compile()?;
-    // A failure to write the cache is ignored: the next start tries again.
-    let _ = component.serialize().map_err(io::Error::other).and_then(|compiled| keep(cache, &name, &compiled));
-    Ok(component)
+
+    /// Returns the path of the caller's directory.
+    pub(crate) fn own_path(&self) -> Option<PathBuf> {
+        match self {
+            Self::At(directory) => Some(directory.path().to_owned()),
+            Self::Users | Self::Off => None,
+        }
+    }
+
+    /// Returns the component that `compile` makes, from the cache if it has a file of this unique name.
+    pub(crate) fn compiled(
+        &self,
+        engine: &Engine,
+        name: &str,
+        compile: impl FnOnce() -> wasmtime::Result<Component>,
+    ) -> wasmtime::Result<Component> {
+        let (Some(cache), name) = (self.directory(), file_name(engine, name)) else { return compile() };
+        if let Some(known) = load(engine, cache, &name) {
+            return Ok(known);
+        }
+        let component = compile()?;
+        // A failure to write the cache is ignored: the next start tries again.
+        let _ = component.serialize().map_err(io::Error::other).and_then(|compiled| keep(cache, &name, &compiled));
+        Ok(component)
+    }
+
+    fn directory(&self) -> Option<&Directory> {
+        match self {
+            Self::Users => users_directory(),
+            Self::At(directory) => Some(directory),
+            Self::Off => None,
+        }
+    }
 }
 
 fn load(engine: &Engine, cache: &Directory, name: &str) -> Option<Component> {
@@ -88,9 +127,9 @@ pub(crate) fn path() -> Option<PathBuf> {
         .or_else(|| env::home_dir().map(|home| home.join(".cache/paddock")))
 }
 
-/// Returns the cache directory, created if necessary and held until the process ends. `None` if another user could
-/// write to it.
-fn directory() -> Option<&'static Directory> {
+/// Returns the user's cache directory, created if necessary and held until the process ends. `None` if another user
+/// could write to it.
+fn users_directory() -> Option<&'static Directory> {
     static DIRECTORY: OnceLock<Option<Directory>> = OnceLock::new();
     let open = || {
         let directory = Deferred::new(Walk::new(&path()?).ok()?).and_then(|cache| cache.create()).ok()?;

@@ -1,11 +1,11 @@
-//! Engine and compiled component of the process.
+//! Engines with the compiled component: the one that the workspaces of the process share, and those of a caller.
 
 use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
-use crate::cache;
+use crate::cache::Cache;
 use crate::clock::{Clock, Ticking};
 use crate::error::Error;
 use crate::guest::Exports;
@@ -18,32 +18,29 @@ const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 /// The WebAssembly component in binary form.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
 
-/// Engine and compiled component, shared by all calls of the process.
+/// An engine and the component that it has compiled.
 pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) component: InstancePre<State>,
-    pub(crate) exports: Exports,
+    pub(crate) exports: Arc<Exports>,
     clock: Arc<Clock>,
 }
 
 /// Returns the runtime of the process, which is created at the first call.
-pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
+pub(crate) fn runtime() -> Result<Arc<Runtime>, Error> {
     #[cfg(test)]
     if let Some(other) = substitute::runtime() {
         return Ok(other);
     }
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
-    let runtime = RUNTIME.get_or_init(|| Runtime::new().map_err(|cause| format!("{cause:#}")));
-    runtime.as_ref().map_err(|cause| Error::Component(cause.clone()))
+    static RUNTIME: OnceLock<Result<Arc<Runtime>, String>> = OnceLock::new();
+    let new = || pooled(GUESTS).and_then(|engine| Runtime::new(engine, &Cache::Users));
+    let runtime = RUNTIME.get_or_init(|| new().map(Arc::new).map_err(|cause| format!("{cause:#}")));
+    runtime.clone().map_err(Error::Component)
 }
 
 impl Runtime {
-    fn new() -> wasmtime::Result<Self> {
-        // If no address space can be reserved for a pool, each call maps its own memory.
-        let engine = Engine::new(config().allocation_strategy(pool(true)))
-            .or_else(|_| Engine::new(config().allocation_strategy(pool(false))))
-            .or_else(|_| Engine::new(&config()))?;
-        let component = cache::component(&engine, COMPONENT, COMPONENT_NAME)?;
+    fn new(engine: Engine, cache: &Cache) -> wasmtime::Result<Self> {
+        let component = cache.compiled(&engine, COMPONENT_NAME, || Component::new(&engine, COMPONENT))?;
         let clock = Clock::start(engine.clone())?;
         Self::of(engine, clock, &component)
     }
@@ -53,7 +50,7 @@ impl Runtime {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         crate::wasi::add_to_linker(&mut linker)?;
         let component = linker.instantiate_pre(component)?;
-        let exports = Exports::of(&component)?;
+        let exports = Arc::new(Exports::of(&component)?);
         Ok(Self { engine, component, exports, clock })
     }
 
@@ -70,23 +67,37 @@ impl Runtime {
     }
 }
 
+/// Returns an engine with a pool for this number of guests. If no address space can be reserved for a pool, each call
+/// maps its own memory.
+fn pooled(guests: u32) -> wasmtime::Result<Engine> {
+    Engine::new(config().allocation_strategy(pool(guests, true)))
+        .or_else(|_| Engine::new(config().allocation_strategy(pool(guests, false))))
+        .or_else(|_| Engine::new(&config()))
+}
+
 /// Returns the engine settings for guests and programs.
 pub(crate) fn config() -> Config {
     let mut config = Config::new();
-    config.epoch_interruption(true);
     config.memory_init_cow(true);
-    config.concurrency_support(false);
+    set_required(&mut config);
     config
+}
+
+/// Sets what time limits and cancellation depend on.
+fn set_required(config: &mut Config) {
+    config.epoch_interruption(true);
+    config.concurrency_support(false);
 }
 
 /// Returns a pool of memory, tables and stacks, which calls reuse and which are reset between calls. With `scanned`,
 /// the system reports the written pages, and only these are reset.
-fn pool(scanned: bool) -> PoolingAllocationConfig {
+fn pool(guests: u32, scanned: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(GUESTS);
+    pool.total_component_instances(guests);
     // A component consists of a core module, and of small modules that connect it to its imports.
-    pool.total_core_instances(GUESTS * 4).total_tables(GUESTS * 4);
-    pool.total_memories(GUESTS).total_stacks(GUESTS);
+    let small = guests.saturating_mul(4);
+    pool.total_core_instances(small).total_tables(small);
+    pool.total_memories(guests).total_stacks(guests);
     pool.max_memory_size(1 << 32);
     // Zeroing a small memory is cheaper than returning it to the system and faulting it in again.
     pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 12);
@@ -96,5 +107,6 @@ fn pool(scanned: bool) -> PoolingAllocationConfig {
     pool
 }
 
+pub(crate) mod shared;
 #[cfg(test)]
 pub(crate) mod substitute;

@@ -109,6 +109,15 @@ pub enum Error {
         #[source]
         cause: io::Error,
     },
+    /// The directory for compiled code cannot be used.
+    #[error("cannot store compiled code in `{}`", path.display())]
+    Cache {
+        /// Value that the builder got.
+        path: PathBuf,
+        /// Cause of the error.
+        #[source]
+        cause: io::Error,
+    },
     /// The component cannot be loaded.
     #[error("cannot load the component: {0}")]
     Component(String),

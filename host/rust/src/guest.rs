@@ -1,6 +1,8 @@
 //! Exports of an instance. An interface is looked up when it is called, because checking the types of all functions
 //! takes longer than most calls.
 
+use std::sync::Arc;
+
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
 
@@ -21,7 +23,7 @@ pub(crate) struct Exports {
 /// An instance of the component.
 pub(crate) struct Guest {
     instance: Instance,
-    exports: &'static Exports,
+    exports: Arc<Exports>,
 }
 
 impl Exports {
@@ -47,7 +49,7 @@ macro_rules! interfaces {
 }
 
 impl Guest {
-    pub(crate) fn new(instance: Instance, exports: &'static Exports) -> Self {
+    pub(crate) fn new(instance: Instance, exports: Arc<Exports>) -> Self {
         Self { instance, exports }
     }
 

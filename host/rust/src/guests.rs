@@ -1,12 +1,14 @@
 //! The guests of a workspace. Each call gets a fresh guest; with the memory backend, the guest that holds the tree.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
 use crate::budget::CallBudget;
 use crate::call::Call;
+use crate::engine::runtime;
+use crate::engine::shared::Engine;
 use crate::error::Error;
 use crate::guest::Guest;
 use crate::mount::Mount;
@@ -23,6 +25,8 @@ use crate::watch::Watch;
 /// Configuration and limits of the guests of a workspace.
 #[derive(Default)]
 pub(crate) struct Guests {
+    /// The caller's engine; `None` for the one that all workspaces of the process share.
+    pub(crate) engine: Option<Engine>,
     pub(crate) roots: Roots,
     environment: Vec<(String, String)>,
     pub(crate) limits: Limits,
@@ -33,12 +37,13 @@ pub(crate) struct Guests {
 
 impl Guests {
     pub(crate) fn new(
+        engine: Option<Engine>,
         roots: Roots,
         environment: Vec<(String, String)>,
         limits: Limits,
         threads: Option<usize>,
     ) -> Self {
-        Self { roots, environment, limits, threads, kept: None }
+        Self { engine, roots, environment, limits, threads, kept: None }
     }
 
     /// Creates guests with a persistent guest, whose memory holds the tree.
@@ -168,7 +173,11 @@ impl Guests {
 
     fn sandbox(&self, mounts: &[Mount], budget: CallBudget) -> Result<Sandbox, ToolError> {
         let Self { roots, environment, limits, .. } = self;
-        Sandbox::new(&SandboxConfig { mounts, environment, limits, guarded: &roots.guarded }, budget)
+        let runtime = match &self.engine {
+            Some(engine) => Arc::clone(&engine.runtime),
+            None => runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.to_string()))?,
+        };
+        Sandbox::new(runtime, &SandboxConfig { mounts, environment, limits, guarded: &roots.guarded }, budget)
     }
 
     fn budget(&self, options: Option<&CallOptions>) -> CallBudget {

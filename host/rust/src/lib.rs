@@ -39,8 +39,8 @@
 //!
 //! [`Workspace::call`] blocks its thread, also in a tokio runtime; [`Workspace::call_async`] does not block.
 //! [`Workspace::memory`] returns a workspace in memory that does not access the disk. The engine and the compiled
-//! component are created at the first call and shared by the process. The compiled code is stored in the user's cache
-//! directory, or in `PADDOCK_CACHE_DIR`.
+//! component are created at the first call and shared by the process, unless a workspace gets an [`Engine`] of its own.
+//! The compiled code is stored in the user's cache directory, or in `PADDOCK_CACHE_DIR`.
 //!
 //! # Features
 //!
@@ -126,6 +126,7 @@ pub use builder::Builder;
 pub use catalog::{component, dialects, tools};
 #[cfg(all(target_os = "linux", feature = "containers"))]
 pub use container::Container;
+pub use engine::shared::{Engine, EngineBuilder};
 pub use error::Error;
 pub use events::{Ended, Event, FileWritten, Output, Started};
 pub use fingerprint::Fingerprint;

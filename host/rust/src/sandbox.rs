@@ -8,24 +8,27 @@ use std::thread::{self, Thread};
 use wasmtime::Store;
 
 use crate::budget::CallBudget;
-use crate::engine::{Runtime, runtime};
+use crate::engine::Runtime;
 use crate::guest::Guest;
 use crate::store::{SandboxConfig, State};
-use crate::types::{ErrorCode, ToolError};
+use crate::types::ToolError;
 
 /// A guest and its store.
 pub(crate) struct Sandbox {
     store: Store<State>,
     guest: Guest,
-    runtime: &'static Runtime,
+    runtime: Arc<Runtime>,
 }
 
 impl Sandbox {
-    pub(crate) fn new(around: &SandboxConfig<'_>, budget: CallBudget) -> Result<Self, ToolError> {
-        let runtime = runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.to_string()))?;
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        around: &SandboxConfig<'_>,
+        budget: CallBudget,
+    ) -> Result<Self, ToolError> {
         let mut store = State::new(around, budget)?.store(&runtime.engine);
         match block_on(runtime.component.instantiate_async(&mut store)) {
-            Ok(instance) => Ok(Self { store, guest: Guest::new(instance, &runtime.exports), runtime }),
+            Ok(instance) => Ok(Self { store, guest: Guest::new(instance, Arc::clone(&runtime.exports)), runtime }),
             Err(trap) => Err(store.data().explain(&trap)),
         }
     }

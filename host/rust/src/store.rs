@@ -9,7 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::budget::{CallBudget, Interruption};
 use crate::guarded::Guarded;
-use crate::limits::{GUESTS, Limiter, limiter};
+use crate::limits::{Limiter, limiter};
 use crate::mount::Mount;
 use crate::options::Progress;
 use crate::policy::Limits;
@@ -96,7 +96,7 @@ impl State {
                 .hint("ask for less at once: a part of the file, a narrower path or glob, a smaller limit");
         }
         if trap.is::<PoolConcurrencyLimitError>() {
-            let message = format!("{GUESTS} calls are under way in this process, which is the most");
+            let message = "the maximum number of concurrent calls of this process is reached";
             return ToolError::new(ErrorCode::LimitExceeded, message).hint("call again when others have ended");
         }
         let said = String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned();

@@ -37,7 +37,7 @@ impl Builder {
         let environment = merged_with(self.environment, guest_settings);
         let approver = self.approver;
         let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
-        let guests = Arc::new(Guests::new(Roots::default(), environment, policy.limits, None).keep()?);
+        let guests = Arc::new(Guests::new(self.engine, Roots::default(), environment, policy.limits, None).keep()?);
         let workspace = Workspace::new(Inner { approver, signer, listeners, guests, commands });
         for mount in &self.host_mounts {
             let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
@@ -59,6 +59,7 @@ impl Workspace {
     /// Copies a directory of this machine into the workspace, which stays unchanged if that fails.
     pub fn copy_in(&self, mount: &HostMount) -> Result<Mounted, ToolError> {
         let directory = Self::builder().root_with(&mount.host_path, Access::ReadOnly).no_state_dir();
+        let directory = Builder { engine: self.guests().engine.clone(), ..directory };
         let directory = directory.limits(*self.limits()).build();
         let directory = directory.map_err(|cause| ToolError::new(ErrorCode::NotFound, cause.with_sources()))?;
         let choice = session::Choice {

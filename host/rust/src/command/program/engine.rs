@@ -18,12 +18,13 @@ use wit_component::ComponentEncoder;
 
 use super::state::State;
 use super::{files, paths};
+use crate::cache::Cache;
 use crate::clock::{Clock, Ticking};
 use crate::hex::hex;
 use crate::named_file::NamedFile;
 use crate::regular::Refused;
 use crate::types::{ErrorCode, ToolError};
-use crate::{cache, engine, wasi};
+use crate::{engine, wasi};
 
 /// Maximum size of a program, in bytes.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
@@ -98,7 +99,7 @@ impl Runtime {
 
     fn compile(&self, bytes: &[u8]) -> wasmtime::Result<CommandPre<State>> {
         let name = hex(&Sha256::digest(bytes));
-        let component = cache::compiled(&self.engine, &name, || match bytes {
+        let component = Cache::Users.compiled(&self.engine, &name, || match bytes {
             bytes if bytes.starts_with(COMPONENT) => Component::new(&self.engine, bytes),
             bytes if bytes.starts_with(MODULE) => Component::new(&self.engine, adapted(bytes)?),
             _ => wasmtime::bail!("it is no WebAssembly"),

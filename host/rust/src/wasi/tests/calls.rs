@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::fixture::{CANARY, Fixture, SIZE};
 use crate::budget::CallBudget;
+use crate::engine::runtime;
 use crate::policy::Limits;
 use crate::sandbox::{Sandbox, mock_guest};
 use crate::store::SandboxConfig;
@@ -191,7 +192,7 @@ impl Calls {
             let guarded = fixture.guarded(&mounts);
             let around = SandboxConfig { mounts: &mounts, environment: &[], limits: &limits, guarded: &guarded };
             let budget = CallBudget::within(std::time::Duration::from_secs(20));
-            let mut guest = Sandbox::new(&around, budget.clone()).unwrap();
+            let mut guest = Sandbox::new(runtime().unwrap(), &around, budget.clone()).unwrap();
             guest.run(budget, async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
         });
         match ended {
