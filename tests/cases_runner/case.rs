@@ -54,6 +54,9 @@ struct CallFile {
     not_over_overlay: Option<String>,
     /// Reason why a container differs from a directory.
     not_in_container: Option<String>,
+    /// Reason why the Python host differs from a directory; only its runner skips the case.
+    #[serde(rename = "not_in_python")]
+    _not_in_python: Option<String>,
     calls: Option<Vec<Call>>,
     tool: Option<String>,
     #[serde(default)]

@@ -1,5 +1,5 @@
 //! The tools of the reference file system server of the Model Context Protocol, and the differences that make Paddock
-//! safer. `tests/mcp_client/swap.js` compares the two servers.
+//! safer. `tests/mcp_client/differential.js` compares the two servers.
 
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use paddock::{CallOptions, Workspace};
+use paddock::{Access, CallOptions, Workspace};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -41,8 +41,8 @@ fn a_root_is_reached_by_the_name_that_the_caller_gave() {
             let outcome = read(dialect, tool, argument, &top.join("sub/a.txt"));
             assert!(outcome.ok && outcome.text.contains("inside"), "{dialect} {top:?}: {}", outcome.text);
         }
-        let refused = read(dialect, tool, argument, &link.join("absolute"));
-        assert!(!refused.ok && refused.text.contains("or has an absolute target"), "{dialect}: {}", refused.text);
+        let absolute = read(dialect, tool, argument, &link.join("absolute"));
+        assert!(absolute.ok && absolute.text.contains("inside"), "{dialect}: {}", absolute.text);
         let outside = read(dialect, tool, argument, &top.join("other/a.txt"));
         assert!(!outside.ok && !outside.text.contains("outside\n"), "{dialect}: {}", outside.text);
     }
@@ -52,4 +52,69 @@ fn a_root_is_reached_by_the_name_that_the_caller_gave() {
     let outcome = read("paddock", "read_file", "path", &link.join("sub/a.txt"));
     assert!(outcome.ok && outcome.text.contains("inside"), "{}", outcome.text);
     assert!(!read("paddock", "read_file", "path", &link.join("a.txt")).ok);
+}
+
+/// Absolute targets of links are resolved below a root, by each of its names, and nowhere else.
+#[test]
+fn an_absolute_link_leads_to_a_root_and_no_further() {
+    let home = TempDir::new().unwrap();
+    let top = home.path().canonicalize().unwrap();
+    for directory in ["root/dir", "root2", "further", "outside"] {
+        std::fs::create_dir_all(top.join(directory)).unwrap();
+        std::fs::write(top.join(directory).join("a.txt"), format!("{directory}\n")).unwrap();
+    }
+    let root = top.join("root");
+    symlink(&root, top.join("link")).unwrap();
+    let links = [
+        ("whole", root.clone(), Some("root/dir")),
+        ("file", root.join("dir/a.txt"), Some("root/dir")),
+        ("by_alias", top.join("link/dir/a.txt"), Some("root/dir")),
+        ("further", top.join("further/a.txt"), Some("further")),
+        ("up", root.join("dir/../dir/a.txt"), Some("root/dir")),
+        ("out_and_in", root.join("../root/dir/a.txt"), None),
+        ("sibling", top.join("root2/a.txt"), None),
+        ("outside", top.join("outside/a.txt"), None),
+        ("guest", "/workspace/dir/a.txt".into(), None),
+        ("loop", root.join("loop"), None),
+    ];
+    for (name, target, _) in &links {
+        symlink(target, root.join(name)).unwrap();
+    }
+    let builder = Workspace::builder().root(top.join("link"));
+    let workspace = builder.further_root(top.join("further"), Access::ReadWrite).build().unwrap();
+    let call = |tool: &str, arguments: serde_json::Value| workspace.call(tool, &arguments.to_string());
+    for (name, _, holds) in &links {
+        let path = if *name == "whole" { "whole/dir/a.txt" } else { name };
+        let read = call("read_file", json!({"path": path}));
+        assert_eq!(read.ok, holds.is_some(), "{name}: {}", read.text);
+        assert!(holds.is_none_or(|text| read.text.contains(text)), "{name}: {}", read.text);
+        let refused = ["leads outside the workspace or has an absolute target", "too many symbolic links"];
+        assert!(read.ok || refused.iter().any(|words| read.text.contains(words)), "{name}: {}", read.text);
+        assert!(read.ok || !read.text.contains(top.to_str().unwrap()), "{name}: {}", read.text);
+        // A refused link is not described, and a change through it changes nothing.
+        let stat = call("stat", json!({"path": name}));
+        assert_eq!(stat.text.contains("link target"), holds.is_some(), "{name}: {}", stat.text);
+    }
+    assert!(call("write_file", json!({"path": "by_alias", "content": "new\n"})).ok);
+    assert_eq!(std::fs::read_to_string(root.join("dir/a.txt")).unwrap(), "new\n");
+    assert!(!call("write_file", json!({"path": "sibling", "content": "new\n"})).ok);
+    assert_eq!(std::fs::read_to_string(top.join("root2/a.txt")).unwrap(), "root2\n");
+    // A link keeps its target when it is deleted and restored, copied and moved.
+    let target = |name: &str| std::fs::read_link(root.join(name)).unwrap();
+    assert!(call("delete", json!({"path": "file"})).ok && std::fs::symlink_metadata(root.join("file")).is_err());
+    let restored = call("restore", json!({"path": "file"}));
+    assert!(restored.ok, "{}", restored.text);
+    assert_eq!(target("file"), root.join("dir/a.txt"));
+    let copied = call("copy", json!({"source": "file", "destination": "dir/copy"}));
+    assert!(copied.ok, "{}", copied.text);
+    assert_eq!(target("dir/copy"), root.join("dir/a.txt"));
+    // A link that changes between two calls leads where it leads now.
+    std::fs::remove_file(root.join("file")).unwrap();
+    symlink(top.join("root2/a.txt"), root.join("file")).unwrap();
+    assert!(!call("read_file", json!({"path": "file"})).ok);
+    // The name of the root leads to the directory that is held, even if the name is another directory's by now.
+    std::fs::remove_file(top.join("link")).unwrap();
+    symlink(top.join("outside"), top.join("link")).unwrap();
+    let read = call("read_file", json!({"path": "by_alias"}));
+    assert!(read.ok && read.text.contains("new"), "{}", read.text);
 }

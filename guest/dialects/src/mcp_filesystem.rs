@@ -10,12 +10,14 @@ use serde_json::{Value, json};
 
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, take, words};
-use crate::args::Args;
 use crate::param::{DefaultValue, choice, flag, objects, required, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::with_notes;
 
 mod render;
+mod requests;
+
+use requests::{MAX_ENTRIES, edit, excluded, list, new_path, read_text, search, whole_text};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES };
@@ -32,14 +34,30 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-/// Maximum number of entries in a result.
-const MAX_ENTRIES: u32 = 10_000;
 /// Error of a file that a call for several files did not read.
 const NOT_READ: &str = "not read, since this call reached its limit of files, bytes or time; read it in another call";
-/// Number of context lines in a diff.
-const DIFF_CONTEXT: usize = 4;
 
 const CONTENT: Output = Output::ResultSchema(&ResultSchema::Object(&[("content", ResultSchema::Text)]));
+
+/// An image or sound, or a file of any other type.
+const MEDIA: ResultSchema = ResultSchema::Either(&[
+    ResultSchema::Object(&[
+        ("type", ResultSchema::Words(&["image", "audio"])),
+        ("data", ResultSchema::Text),
+        ("mimeType", ResultSchema::Text),
+    ]),
+    ResultSchema::Object(&[
+        ("type", ResultSchema::Words(&["resource"])),
+        (
+            "resource",
+            ResultSchema::Object(&[
+                ("uri", ResultSchema::Text),
+                ("mimeType", ResultSchema::Optional(&ResultSchema::Text)),
+                ("blob", ResultSchema::Text),
+            ]),
+        ),
+    ]),
+]);
 
 const READ_PARAMS: &[crate::param::Param] = &[
     required("path", "The file"),
@@ -79,10 +97,7 @@ const TOOLS: &[ToolSpec] = &[
             Ok(Request::Read(request::Read { mode: ReadMode::Base64, unlimited: true, ..read }))
         },
         answer: media_answer,
-        output: Output::ResultSchema(&ResultSchema::Object(&[(
-            "content",
-            ResultSchema::List(&ResultSchema::Object(&[("type", ResultSchema::Text)])),
-        )])),
+        output: Output::ResultSchema(&ResultSchema::Object(&[("content", ResultSchema::List(&MEDIA))])),
     },
     ToolSpec {
         name: "read_multiple_files",
@@ -107,7 +122,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[required("path", "The file"), required("content", "The whole text")],
         effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
-            let (path, content) = (args.text("path"), args.text("content"));
+            let (path, content) = (new_path(args, "path")?, args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
         },
         answer: |asked, response| changed(response, format!("Successfully wrote to {}", asked.args.text("path"))),
@@ -137,7 +152,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Create a directory and those above it. An existing directory is no error.",
         params: &[required("path", "The directory")],
         effect: ToolTraits::Adds { idempotent: true },
-        request: |args| Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: true })),
+        request: |args| Ok(Request::MakeDir(request::MakeDir { path: new_path(args, "path")?, parents: true })),
         answer: |asked, response| {
             changed(response, format!("Successfully created directory {}", asked.args.text("path")))
         },
@@ -183,7 +198,7 @@ const TOOLS: &[ToolSpec] = &[
             Ok(Request::Tree(request::Tree {
                 depth: u32::MAX,
                 limit: MAX_ENTRIES,
-                exclude: args.texts("excludePatterns"),
+                exclude: excluded(args, true),
                 include_hidden: true,
                 include_ignored: true,
                 ..request::Tree::of(args.text("path"))
@@ -199,7 +214,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[required("source", "What"), required("destination", "Its new path")],
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
-            let (source, destination) = (args.text("source"), args.text("destination"));
+            let (source, destination) = (args.text("source"), new_path(args, "destination")?);
             let transfer = request::Transfer { source, destination, overwrite: false, recursive: true };
             Ok(Request::Move(request::Move(transfer)))
         },
@@ -225,7 +240,10 @@ const TOOLS: &[ToolSpec] = &[
         description: "Size, times and kind of a file or directory.",
         params: &[required("path", "What to describe")],
         effect: ToolTraits::Reads,
-        request: |args| Ok(Request::Stat(request::Stat::of(args.text("path")))),
+        request: |args| {
+            let stat = request::Stat::of(args.text("path"));
+            Ok(Request::Stat(request::Stat { brief: true, through: true, ..stat }))
+        },
         answer: |_, response| {
             let stat = take!(Stat, response);
             Ok(content(render::info(&stat)))
@@ -248,8 +266,11 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-const EXCLUDE: crate::param::Param =
-    texts("excludePatterns", DefaultValue::None, "Globs of excluded entries, directories with their content");
+const EXCLUDE: crate::param::Param = texts(
+    "excludePatterns",
+    DefaultValue::None,
+    "Globs of excluded entries below `path`, directories with their content",
+);
 
 fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)
@@ -271,31 +292,15 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&json!({ "content": message }), message)
 }
 
-/// Returns the request to read text. Zero counts as absent, as in the reference.
-fn read_text(args: &Args) -> Result<Request> {
-    let given = |name: &str| args.opt_whole(name).filter(|lines| *lines > 0);
-    let (head, tail) = (given("head"), given("tail"));
-    if head.is_some() && tail.is_some() {
-        return Err(Error::new(Code::InvalidArgument, "Cannot specify both head and tail parameters simultaneously"));
-    }
-    Ok(Request::Read(whole_text(args.text("path"), head, tail)))
-}
-
-fn whole_text(path: String, head: Option<u64>, tail: Option<u64>) -> request::Read {
-    let read = request::Read::lines(path, 1, head);
-    request::Read { tail, mode: ReadMode::Raw, unlimited: true, ..read }
-}
-
 fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
-    let is_part = ["head", "tail"].iter().any(|name| asked.args.whole(name) > 0);
     let mut text = read.content;
-    // The reference joins the first or last lines by line feeds, without one at the end.
-    if is_part {
+    // The reference returns the first lines as they are, joined by line feeds, and the last lines without CR.
+    if asked.args.whole("head") > 0 {
+        let end = text.trim_end_matches('\n').len().max(text.len().saturating_sub(1));
+        text.truncate(end);
+    } else if asked.args.whole("tail") > 0 {
         text = text.replace("\r\n", "\n");
-        if asked.args.whole("head") > 0 && text.ends_with('\n') {
-            text.pop();
-        }
     }
     Ok(content(text))
 }
@@ -328,29 +333,9 @@ fn many_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     Ok(content(parts.join("\n---\n")).truncated(many.truncated))
 }
 
-fn edit(args: &Args) -> Result<Request> {
-    Ok(Request::Edit(request::Edit {
-        path: args.text("path"),
-        edits: args.replacements("edits", "oldText", "newText"),
-        dry_run: args.flag("dryRun"),
-        is_loose: true,
-        context: Some(DIFF_CONTEXT),
-        ..request::Edit::default()
-    }))
-}
-
 fn edit_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     Ok(content(with_notes(render::diff(&asked.absolute(&edit.path), &edit.diff), &edit.notes)))
-}
-
-fn list(path: String) -> Request {
-    Request::List(request::List {
-        limit: MAX_ENTRIES,
-        include_hidden: true,
-        include_ignored: true,
-        ..request::List::of(path)
-    })
 }
 
 fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -364,21 +349,6 @@ fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     let children: Vec<Value> = tree.tree.children.iter().flatten().map(render::node).collect();
     let text = serde_json::to_string_pretty(&children).unwrap_or_default();
     Ok(content(text).truncated(tree.truncated))
-}
-
-fn search(args: &Args) -> Result<Request> {
-    let pattern = args.text("pattern");
-    // A bare name matches in `path` itself, not at every depth.
-    let pattern = if pattern.contains('/') || pattern.is_empty() { pattern } else { format!("./{pattern}") };
-    Ok(Request::Glob(request::Glob {
-        path: args.text("path"),
-        exclude: args.texts("excludePatterns"),
-        directories: true,
-        include_hidden: true,
-        include_ignored: true,
-        limit: MAX_ENTRIES,
-        ..request::Glob::of(pattern)
-    }))
 }
 
 fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {

@@ -35,6 +35,7 @@ fn of(shape: &ResultSchema) -> Value {
         ResultSchema::Number => json!({ "type": "number" }),
         ResultSchema::Flag => json!({ "type": "boolean" }),
         ResultSchema::Words(words) => json!({ "type": "string", "enum": words }),
+        ResultSchema::Either(shapes) => json!({ "anyOf": shapes.iter().map(of).collect::<Vec<_>>() }),
         ResultSchema::Nullable(shape) => json!({ "anyOf": [of(shape), { "type": "null" }] }),
         ResultSchema::Optional(shape) => of(shape),
         ResultSchema::List(shape) => json!({ "type": "array", "items": of(shape) }),

@@ -49,6 +49,8 @@ pub enum ResultSchema {
     Flag,
     /// One of these words.
     Words(&'static [&'static str]),
+    /// One of the given schemas.
+    Either(&'static [ResultSchema]),
     /// The given schema, or null.
     Nullable(&'static ResultSchema),
     /// The given schema; the member may be absent.

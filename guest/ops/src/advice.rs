@@ -14,8 +14,6 @@ const ALIKE: &[(&str, &str)] = &[
 ];
 /// Parts of a pattern that suggest a regular expression.
 const REGULAR: &[&str] = &["|", ".*", ".+", "\\b", "\\w", "\\d", "\\s", "\\.", "\\(", "(?"];
-/// Starts of groups that some shells and libraries have in globs.
-const GROUPS: &[&str] = &["@(", "+(", "?(", "*(", "!("];
 
 /// Returns notes about a pattern without a match.
 pub fn of_pattern(args: &Grep) -> Vec<String> {
@@ -34,13 +32,6 @@ pub fn of_pattern(args: &Grep) -> Vec<String> {
 /// Returns notes about a glob without a match.
 pub fn of_glob(glob: &str) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(rest) = glob.strip_prefix('!') {
-        notes
-            .push(format!("`!` in a glob is a literal character and excludes nothing; `{rest}` alone names the files"));
-    }
-    if let Some(group) = GROUPS.iter().find(|group| glob.contains(**group)) {
-        notes.push(format!("`{group}…)` in a glob is literal text; `{{a,b}}` matches either of two names"));
-    }
     let outside_braces = |level: &mut u32, it: char| {
         *level = match it {
             '{' => *level + 1,
@@ -134,8 +125,6 @@ mod tests {
         for (glob, instead) in [
             ("*.rs,*.toml", "`{*.rs,*.toml}`"),
             ("*.rs, *.toml", "`{*.rs,*.toml}`"),
-            ("!*.rs", "`*.rs` alone"),
-            ("@(a|b).rs", "`{a,b}`"),
             ("src/*.rs", "`src/**/*.rs`"),
             ("/src/**", "searched as `src/**`"),
         ] {

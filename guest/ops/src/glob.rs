@@ -127,6 +127,7 @@ struct SearchScope<'w> {
     workspace: &'w Workspace<'w>,
     glob: Glob,
     directories: bool,
+    links: bool,
     resolved: ResolvedPath,
     dir: Dir,
     options: Options,
@@ -134,17 +135,18 @@ struct SearchScope<'w> {
 
 impl<'w> SearchScope<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
-        let glob = Glob::parse(&args.pattern, "pattern", &workspace.root_names())?;
+        let glob = Glob::parse(&args.pattern, || "pattern".into(), &workspace.root_names())?;
         let options = Options {
             hidden: glob.hidden(args.include_hidden),
             include_ignored: args.include_ignored,
             max_depth: glob.max_depth,
-            exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
+            exclude: glob::exclusion(&args.exclude, || Term::Exclude.into(), &workspace.root_names())?,
             prefix: glob.prefix.clone(),
             ..Options::default()
         };
         let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
-        Ok(Self { workspace, glob, directories: args.directories, resolved, dir, options })
+        let request::Glob { directories, links, .. } = *args;
+        Ok(Self { workspace, glob, directories, links, resolved, dir, options })
     }
 
     fn walk(&self, start: Option<Start>, until: Option<String>) -> Result<Walk<'w>> {
@@ -162,6 +164,12 @@ impl<'w> SearchScope<'w> {
 
     fn is_match(&self, entry: &Entry<'_>) -> bool {
         (entry.kind != Kind::Directory || self.directories) && self.glob.matches(entry.below)
+    }
+
+    /// Returns whether the entry is a link to be found, which it is only if its target exists in the workspace.
+    fn has_target(&self, entry: &Entry<'_>) -> bool {
+        let target = || self.workspace.resolve(entry.path, OPERATION);
+        self.links && entry.kind == Kind::Link && target().is_ok_and(|resolved| resolved.stat.is_some())
     }
 }
 
@@ -205,11 +213,11 @@ impl<'w> Search<'w> {
     fn look(&mut self) {
         let Some(entry) = self.walk.entry().filter(|entry| self.scope.is_match(entry)) else { return };
         match entry.kind {
-            Kind::Link => self.walk.skipped.links += 1,
+            Kind::Link if !self.scope.has_target(&entry) => self.walk.skipped.links += 1,
             Kind::Other => self.walk.skipped.special += 1,
             // Entries skipped between two pages are reported by the second page.
             _ if self.paths.len() == self.size => self.end = Some(Position::After(self.last.0.clone())),
-            Kind::File | Kind::Directory => {
+            Kind::File | Kind::Directory | Kind::Link => {
                 self.last.0.clear();
                 self.last.0.push_str(entry.below);
                 self.paths.push(entry.path.to_owned());
@@ -244,9 +252,9 @@ fn by_time(
     while walk.advance() {
         let Some(entry) = walk.entry().filter(|entry| scope.is_match(entry)) else { continue };
         match entry.kind {
-            Kind::Link => walk.skipped.links += 1,
+            Kind::Link if !scope.has_target(&entry) => walk.skipped.links += 1,
             Kind::Other => walk.skipped.special += 1,
-            Kind::File | Kind::Directory => {
+            Kind::File | Kind::Directory | Kind::Link => {
                 let stat = scope.workspace.fs.stat(entry.dir, entry.name).ok();
                 let modified = stat.and_then(|stat| stat.modified);
                 page.push(Rank::by_time(modified, entry.below), entry.path.to_owned());

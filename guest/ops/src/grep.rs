@@ -201,7 +201,11 @@ impl<'w> FileWalk<'w> {
         dir: &Dir,
         position: Option<Position>,
     ) -> Result<Self> {
-        let glob = args.glob.as_deref().map(|glob| Glob::parse(glob, "glob", &workspace.root_names())).transpose()?;
+        let glob = args
+            .glob
+            .as_deref()
+            .map(|glob| Glob::parse(glob, || Term::Glob.into(), &workspace.root_names()))
+            .transpose()?;
         let within = position.as_ref().and_then(|position| Some((position.path.clone(), position.within?)));
         let start = position.map(|position| Start { inclusive: position.within.is_some(), path: position.path });
         let include_hidden = args.include_hidden;

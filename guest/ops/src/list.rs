@@ -53,7 +53,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
             return Err(Error::argument(name, "it has to be at least 1"));
         }
     }
-    let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", &workspace.root_names())).transpose()?;
+    let glob = args
+        .pattern
+        .as_deref()
+        .map(|glob| Glob::parse(glob, || "pattern".into(), &workspace.root_names()))
+        .transpose()?;
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
     let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;

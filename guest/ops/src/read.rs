@@ -272,7 +272,12 @@ impl Reader<'_> {
             true => self.workspace.policy.limits.max_file_bytes,
             false => (self.workspace.policy.limits.max_result_bytes as u64 / 4 * 3).max(3),
         };
-        let count = self.args.limit.unwrap_or(BASE64_BYTES).min(max);
+        let requested = self.args.limit.unwrap_or(BASE64_BYTES);
+        if self.args.unlimited && requested.min(size.saturating_sub(offset - 1)) > max {
+            let cause = format!("it has {size} bytes, and one call returns at most {max}");
+            return Err(Error::at(Code::TooLarge, OPERATION, &self.args.path, cause));
+        }
+        let count = requested.min(max);
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < count {
             let before = bytes.len();
@@ -435,6 +440,13 @@ mod tests {
         };
         let result = read_with(text.as_bytes(), &small(1000), middle).unwrap();
         assert_eq!(STANDARD.decode(result.content).unwrap(), text.as_bytes()[99_999..100_002]);
+        let whole =
+            |args: &mut Read| (args.mode, args.unlimited, args.limit) = (ReadMode::Base64, true, Some(u64::MAX));
+        let error = read_with(text.as_bytes(), &small(1000), whole).unwrap_err();
+        assert!(
+            error.code == Code::TooLarge && error.message().ends_with("one call returns at most 1000"),
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -40,7 +40,8 @@ impl Operation for request::Stat {
 
 /// Describes the entry at a path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::Stat> {
-    let resolved = workspace.resolve_with(&args.path, OPERATION, FollowSymlinks::No)?;
+    let last = if args.through { FollowSymlinks::Yes } else { FollowSymlinks::No };
+    let resolved = workspace.resolve_with(&args.path, OPERATION, last)?;
     let stat = resolved.existing(workspace, OPERATION)?;
     let show = |time: Option<Time>| time.and_then(time::rfc3339);
     let mut result = response::Stat {

@@ -3,7 +3,7 @@
 use paddock_search::hidden::Hidden;
 use paddock_search::{glob, page};
 use paddock_types::entry::Kind;
-use paddock_types::error::{Error, Result};
+use paddock_types::error::{Error, Result, Term};
 use paddock_types::response::{Response, TreeNode};
 use paddock_types::{path_order, request, response};
 use paddock_workspace::walk::{Options, Walk};
@@ -50,7 +50,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
         hidden: Hidden::from_flag(args.include_hidden),
         include_ignored: args.include_ignored,
         max_depth: Some(args.depth),
-        exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
+        exclude: glob::exclusion(&args.exclude, || Term::Exclude.into(), &workspace.root_names())?,
         ..Options::default()
     };
     let mut walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;

@@ -2,7 +2,7 @@
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use paddock_text::glob_class::split_class;
-use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::error::{Argument, Code, Error, Result, Term};
 use paddock_types::phrase;
 
 use crate::hidden::Hidden;
@@ -10,6 +10,9 @@ use crate::hidden::Hidden;
 /// Maximum number of bytes of a glob, and of nested braces, because compilation of larger globs takes too long.
 const MAX_GLOB_BYTES: usize = 4 * 1024;
 const MAX_BRACES: usize = 16;
+
+/// Returns the name of the argument that has a glob.
+pub type Name = fn() -> Argument;
 
 /// A compiled glob, relative to the top of the walk.
 pub struct Glob {
@@ -27,22 +30,22 @@ pub struct Glob {
 impl Glob {
     /// Compiles the glob of `argument`. `root_names` are the absolute paths of the roots, with which a glob must not
     /// start.
-    pub fn parse(pattern: &str, argument: &str, root_names: &[&str]) -> Result<Self> {
+    pub fn parse(pattern: &str, argument: Name, root_names: &[&str]) -> Result<Self> {
         check(pattern, argument, root_names)?;
+        let mut parts = names(pattern);
         let names = !pattern.contains('/');
-        let mut parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if pattern.ends_with('/') {
             parts.push("**");
         }
         if parts.is_empty() {
-            return Err(Error::argument(argument, "the glob is empty").hint("`**` matches every file"));
+            return Err(Error::argument(argument(), "the glob is empty").hint("`**` matches every file"));
         }
         let glob = parts.join("/");
         let literal = |part: &&&str| !part.contains(['*', '?', '[', ']', '{', '}']);
         let bounded = !names && !glob.contains("**");
         Ok(Self {
             set: compile([glob.as_str()]).map_err(|cause| {
-                Error::argument(argument, cause)
+                Error::argument(argument(), cause)
                     .hint("`*`, `?`, `[a-z]`, `{a,b}` and `**` are special; in brackets a character is itself: `[[]`")
             })?,
             names,
@@ -69,26 +72,32 @@ impl Glob {
 }
 
 /// Compiles the globs of `argument`, which exclude paths relative to the top of the walk.
-pub fn exclusion(patterns: &[String], argument: &str, root_names: &[&str]) -> Result<GlobSet> {
+pub fn exclusion(patterns: &[String], argument: Name, root_names: &[&str]) -> Result<GlobSet> {
     let globs = patterns.iter().map(|pattern| {
         check(pattern, argument, root_names)?;
-        let path = pattern.trim_matches('/');
-        Ok(if path.contains('/') { path.to_owned() } else { format!("**/{path}") })
+        let path = names(pattern).join("/");
+        if path.is_empty() {
+            return Err(Error::argument(argument(), "the glob is empty"));
+        }
+        Ok(if pattern.trim_matches('/').contains('/') { path } else { format!("**/{path}") })
     });
     let globs = globs.collect::<Result<Vec<_>>>()?;
-    compile(globs.iter().map(String::as_str)).map_err(|cause| Error::argument(argument, cause))
+    compile(globs.iter().map(String::as_str)).map_err(|cause| Error::argument(argument(), cause))
 }
 
-fn check(pattern: &str, argument: &str, root_names: &[&str]) -> Result<()> {
+fn check(pattern: &str, argument: Name, root_names: &[&str]) -> Result<()> {
     if pattern.len() > MAX_GLOB_BYTES {
-        return Err(Error::argument(argument, format!("the glob is longer than {MAX_GLOB_BYTES} bytes")));
+        return Err(Error::argument(argument(), format!("the glob is longer than {MAX_GLOB_BYTES} bytes")));
     }
     if pattern.contains('\0') {
-        return Err(Error::argument(argument, "a glob cannot contain a NUL byte"));
+        return Err(Error::argument(argument(), "a glob cannot contain a NUL byte"));
     }
     if pattern.contains('\\') {
-        return Err(Error::argument(argument, "a glob cannot contain a backslash")
+        return Err(Error::argument(argument(), "a glob cannot contain a backslash")
             .hint("separate directories by `/`, and put a special character in brackets: `[*]`"));
+    }
+    if let Some((syntax, instead)) = unsupported(pattern) {
+        return Err(Error::argument(argument(), format!("a glob has no {syntax}")).hint(instead));
     }
     if pattern.split('/').any(|part| part == "..") {
         return Err(Error::at(Code::OutsideWorkspace, "match", pattern, "a glob does not go up by `..`")
@@ -97,7 +106,7 @@ fn check(pattern: &str, argument: &str, root_names: &[&str]) -> Result<()> {
     }
     let in_root = |name: &&str| pattern.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
     if root_names.iter().any(in_root) {
-        return Err(Error::argument(argument, "a glob is not an absolute path")
+        return Err(Error::argument(argument(), "a glob is not an absolute path")
             .hint(phrase!["pass the directory as ", Term::Path, ", and a glob relative to it"])
             .or_hint("give the directory and a glob relative to it"));
     }
@@ -106,9 +115,46 @@ fn check(pattern: &str, argument: &str, root_names: &[&str]) -> Result<()> {
         Some(*level)
     });
     if levels.max().unwrap_or(0) > MAX_BRACES {
-        return Err(Error::argument(argument, format!("braces are nested deeper than {MAX_BRACES}")));
+        return Err(Error::argument(argument(), format!("braces are nested deeper than {MAX_BRACES}")));
     }
     Ok(())
+}
+
+/// Returns syntax of other globs in a pattern, which would be literal text here and match nothing, and what to write
+/// instead.
+fn unsupported(pattern: &str) -> Option<(&'static str, &'static str)> {
+    if pattern.starts_with('!') {
+        return Some(("negation by `!`", "name the wanted files; `./!a` is the name `!a`"));
+    }
+    let (mut at, mut before) = (0, b' ');
+    // Whether braces are open that contain no comma so far, and whether they contain `..`.
+    let (mut is_open, mut is_range) = (false, false);
+    while let Some(&byte) = pattern.as_bytes().get(at) {
+        at += 1;
+        match byte {
+            b'(' if b"@+?*!".contains(&before) && pattern.contains(')') => {
+                return Some(("groups like `@(a|b)`", "write `{a,b}`; `[(]` is a parenthesis"));
+            }
+            b'}' if is_range => return Some(("ranges like `{1..3}`", "write `{1,2,3}`, or `[1-3]`")),
+            b'{' | b',' | b'}' => (is_open, is_range) = (byte == b'{', false),
+            b'.' if before == b'.' => is_range = is_open,
+            b'[' => {
+                let (class, after) = split_class(pattern.get(at..).unwrap_or_default());
+                if class.contains("[:") {
+                    return Some(("classes like `[:alpha:]`", "write `[a-zA-Z]`"));
+                }
+                at = pattern.len() - after.len();
+            }
+            _ => {}
+        }
+        before = byte;
+    }
+    None
+}
+
+/// Returns the names in a glob, without empty ones and `.`.
+fn names(pattern: &str) -> Vec<&str> {
+    pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
 fn compile<'g>(globs: impl IntoIterator<Item = &'g str>) -> std::result::Result<GlobSet, String> {
@@ -140,4 +186,69 @@ fn dotted(parts: &[&str]) -> GlobSet {
     let named = |part: &&str| part.starts_with('.') || part.contains("{.") || part.contains(",.");
     let globs = parts.iter().copied().filter(named).filter(|part| compile([*part]).is_ok());
     compile(globs).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(glob: &str, path: &str) -> bool {
+        Glob::parse(glob, || Term::Pattern.into(), &[]).unwrap().matches(path)
+    }
+
+    #[test]
+    fn syntax_of_other_globs_is_refused_by_name() {
+        for (glob, syntax) in [
+            ("!*.js", "negation by `!`"),
+            ("@(x|y)", "groups like `@(a|b)`"),
+            ("src/+(a|b).js", "groups"),
+            ("[ab]?(x).js", "groups"),
+            ("*(1).txt", "groups"),
+            ("!(a)", "negation"),
+            ("a/!(b)", "groups"),
+            ("[[:alpha:]]*", "classes like `[:alpha:]`"),
+            ("[_[:digit:]x]", "classes"),
+            ("a{1..3}.txt", "ranges like `{1..3}`"),
+        ] {
+            let error = Glob::parse(glob, || Term::Pattern.into(), &[]).err().unwrap();
+            assert!(error.message().contains(syntax), "{glob}: {error:?}");
+            let excluded = exclusion(&[glob.to_owned()], || Term::Exclude.into(), &[]).unwrap_err();
+            assert!(excluded.message().contains(syntax), "{glob}: {excluded:?}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_it_is_taken() {
+        for (glob, path) in [
+            ("./!a", "!a"),
+            ("a!b", "a!b"),
+            ("*[(]1).txt", "a (1).txt"),
+            ("[+(]x)", "+x)"),
+            ("[@(]x)", "(x)"),
+            ("a+(", "a+("),
+            ("(a)", "(a)"),
+            ("a..{b}", "a..b"),
+            ("{c,a}..b", "a..b"),
+            ("{c,a..b}", "a..b"),
+            ("{a..b,c}", "a..b"),
+            ("[!a]", "b"),
+        ] {
+            assert!(matches(glob, path), "{glob} {path}");
+        }
+    }
+
+    #[test]
+    fn an_excluded_path_is_at_the_top_and_a_bare_name_at_any_depth() {
+        let is_out = |glob: &str, path: &str| {
+            exclusion(&[glob.to_owned()], || Term::Exclude.into(), &[]).unwrap().is_match(path)
+        };
+        for glob in ["*.js", "/*.js", "**/*.js"] {
+            assert!(is_out(glob, "a.js") && is_out(glob, "src/a.js"), "{glob}");
+        }
+        for glob in ["./*.js", ".//*.js", "././*.js"] {
+            assert!(is_out(glob, "a.js") && !is_out(glob, "src/a.js"), "{glob}");
+        }
+        assert!(exclusion(&[String::new()], || "include".into(), &[]).is_err());
+        assert!(is_out("a//./b", "a/b") && !is_out("a/b", "c/a/b"));
+    }
 }

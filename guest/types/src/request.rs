@@ -272,12 +272,14 @@ pub struct Stat {
     pub brief: bool,
     /// Whether to return the kind of a link's target.
     pub follow: bool,
+    /// Whether to describe the target of a link in its place.
+    pub through: bool,
 }
 
 impl Stat {
     /// Returns a request to describe `path`, with defaults for all other fields.
     pub fn of(path: String) -> Self {
-        Self { path, checksum: false, brief: false, follow: false }
+        Self { path, checksum: false, brief: false, follow: false, through: false }
     }
 }
 
@@ -368,6 +370,8 @@ pub struct Glob {
     pub exclude: Vec<String>,
     /// Directories are found too.
     pub directories: bool,
+    /// Symbolic links whose target is in the workspace are found too.
+    pub links: bool,
     pub include_hidden: bool,
     pub include_ignored: bool,
     pub sort: PathSort,
@@ -388,6 +392,7 @@ impl Glob {
             path: ".".to_owned(),
             exclude: Vec::new(),
             directories: false,
+            links: false,
             include_hidden: false,
             include_ignored: false,
             sort: PathSort::Path,

@@ -43,11 +43,11 @@ pub struct Collected {
 
 /// Exports the selected entries of the workspace.
 pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> {
-    let include = glob::exclusion(&choice.include, "include", &workspace.root_names())?;
+    let include = glob::exclusion(&choice.include, || "include".into(), &workspace.root_names())?;
     let options = Options {
         hidden: Hidden::Show,
         include_ignored: true,
-        exclude: glob::exclusion(&choice.exclude, "exclude", &workspace.root_names())?,
+        exclude: glob::exclusion(&choice.exclude, || "exclude".into(), &workspace.root_names())?,
         ..Options::default()
     };
     let (resolved, dir) = workspace.directory_to_search(".", OPERATION)?;

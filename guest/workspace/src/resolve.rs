@@ -68,13 +68,15 @@ impl Workspace<'_> {
         if !path.starts_with('/') {
             return Ok((0, path));
         }
+        self.root_above(path, |root| &root.names).ok_or_else(|| self.outside(path, operation, "it is in no root"))
+    }
+
+    /// Returns the index of the root with the longest of these names that `path` is below, and the path below it.
+    fn root_above<'p>(&self, path: &'p str, names: fn(&Root) -> &[String]) -> Option<(usize, &'p str)> {
         let named = self.roots.iter().enumerate().flat_map(|(index, root)| {
-            root.names.iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
+            names(root).iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
         });
-        let (index, _, rest) = named
-            .max_by_key(|(_, length, _)| *length)
-            .ok_or_else(|| self.outside(path, operation, "it is in no root"))?;
-        Ok((index, rest))
+        named.max_by_key(|(_, length, _)| *length).map(|(index, _, rest)| (index, rest))
     }
 
     fn outside(&self, path: &str, operation: &str, cause: &str) -> Error {
@@ -285,12 +287,13 @@ impl<'w> Resolution<'w> {
             Err(Fault::Outside) => return Err(self.leads_out()),
             other => other.map_err(|fault| self.fault(&fault))?,
         };
+        check_path(&target, self.operation).map_err(|_| self.leads_out())?;
         let rest = if target.starts_with('/') {
-            let (root, rest) = self.workspace.root_of(&target, self.operation).map_err(|_| self.leads_out())?;
+            // A guest path means another directory on the host, where the link was made.
+            let (root, rest) = self.workspace.root_above(&target, Root::host_names).ok_or_else(|| self.leads_out())?;
             self.start(root)?;
             rest
         } else {
-            check_path(&target, self.operation).map_err(|_| self.leads_out())?;
             &target
         };
         self.needs_dir |= self.ahead.is_empty() && ends_in_dir(rest);
@@ -314,8 +317,8 @@ impl<'w> Resolution<'w> {
             .hint("leave the `/` out to mean the link itself, or name its target")
     }
 
-    /// Returns the error for a link that leads outside. Hosts do not report absolute targets, which may still be in a
-    /// root.
+    /// Returns the error for a link that leads outside. Hosts do not report all absolute targets, which may still be in
+    /// a root.
     fn leads_out(&self) -> Error {
         let cause = "a symbolic link on it leads outside the workspace or has an absolute target";
         self.workspace.outside(self.requested_path, self.operation, cause)

@@ -30,6 +30,13 @@ pub struct Root {
 }
 
 impl Root {
+    /// Returns the absolute names that the directory has on the host, or its guest path where the host gives none.
+    pub fn host_names(&self) -> &[String] {
+        // The first name is the guest path.
+        let first = usize::from(self.host.is_some());
+        self.names.get(first..).unwrap_or_default()
+    }
+
     /// Returns the path `below` its top as results show it.
     pub fn shown(&self, below: &str) -> String {
         match (self.label.is_empty(), below.is_empty()) {

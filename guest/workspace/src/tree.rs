@@ -131,7 +131,7 @@ fn too_many(resolved: &ResolvedPath, operation: &str, max: u64) -> Error {
 }
 
 /// Returns whether the target of the link leads out of the root from a directory at depth `depth` below it. An
-/// absolute target counts as leading out, because WASI does not report it.
+/// absolute target counts as leading out, because not every host reports and creates it.
 fn leads_out(fs: &dyn Filesystem, dir: &Dir, name: &str, depth: usize) -> bool {
     let target = match fs.read_link(dir, name) {
         Ok(target) => target,

@@ -17,7 +17,7 @@ use super::status;
 Examples:
   paddock selftest
   paddock selftest --in ~/project --overlay
-  paddock selftest --host 'python -m paddock batch --root {root} --state-dir {state}'
+  paddock selftest --no-absolute-links --host 'python -m paddock batch --root {root} --state-dir {state}'
 
 An attempt is one call of a tool. The exit status is 1 where anything escaped or was not as it has to be.")]
 pub(crate) struct Args {
@@ -33,6 +33,10 @@ pub(crate) struct Args {
     /// line, as `paddock batch` does; `{root}` and `{state}` stand for the directories
     #[arg(long, value_name = "COMMAND", conflicts_with = "overlay")]
     host: Option<String>,
+
+    /// The runtime of that host reports no absolute target of a symbolic link, so that the host has to refuse such links
+    #[arg(long, requires = "host")]
+    no_absolute_links: bool,
 
     /// Print one JSON object
     #[arg(long)]
@@ -52,7 +56,7 @@ struct Reply<'r> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
     let mut subject: Box<dyn Subject> = match &args.host {
-        Some(command) => Box::new(Lines::new(command)),
+        Some(command) => Box::new(Lines::new(command, !args.no_absolute_links)),
         None if args.overlay => Box::new(Own::overlay()),
         None => Box::new(Own::directory()),
     };

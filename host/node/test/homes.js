@@ -78,7 +78,8 @@ export function write(above, files) {
 export function provider(options) {
   const directories = new Directories({ roots: [], policy: {}, ...options });
   after(() => directories.close());
-  const files = new OpenFiles(new AccessControl(directories.guarded));
+  const names = directories.mounts.flatMap(({ host, aliases }) => [host, ...aliases]);
+  const files = new OpenFiles(new AccessControl(directories.guarded), names);
   after(() => files.closeAll());
   const roots = directories.mounts.map(({ held, access }) => Descriptor.preopen(files, directoryOf(held), access === 'read-write'));
   return { directories, files, root: roots[0], roots };

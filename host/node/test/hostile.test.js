@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, readFileSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, readFileSync, readdirSync, readlinkSync, statSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -25,6 +25,12 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       for (const [name, target] of [['out', '../outside'], ['file', '../outside/secret.txt'], ['absolute', join(here.top, 'outside')], ['dangling', '../outside/new'], ['proc', '/proc/self/root'], ['loop', 'loop'], ['inside', 'a.txt'], ['up', '..']]) {
         symlinkSync(target, here.at(name));
       }
+      for (const [name, target] of [['whole', 'sub'], ['up and in', 'sub/../a.txt'], ['over', '../outside/secret.txt'], ['round', 'round']]) {
+        symlinkSync(`${here.root}/${target}`, here.at(name));
+      }
+      symlinkSync(`${here.root}-evil/secret.txt`, here.at('evil'));
+      mkdirSync(`${here.root}-evil`);
+      writeFileSync(`${here.root}-evil/secret.txt`, SECRET);
       linkSync(here.at('shared.txt'), join(here.top, 'outside/shared.txt'));
       closeSync(openSync(here.at('huge'), 'w'));
       truncateSync(here.at('huge'), 2 ** 40);
@@ -73,7 +79,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
         await fails('outside-workspace', 'read_file', { path });
         await fails('outside-workspace', 'write_file', { path, content: 'x' });
       }
-      for (const path of ['out/secret.txt', 'file', 'absolute/secret.txt', 'up/outside/secret.txt', 'proc/etc/passwd', 'out/', 'file/']) {
+      for (const path of ['out/secret.txt', 'file', 'absolute/secret.txt', 'up/outside/secret.txt', 'over', 'evil', 'proc/etc/passwd', 'out/', 'file/']) {
         await fails('outside-workspace', 'read_file', { path });
         await fails('outside-workspace', 'delete', { path: `${path.replace(/\/$/, '')}/x` });
       }
@@ -93,6 +99,18 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
         await fails(['not-found', 'not-a-directory'], 'read_file', { path });
       }
       await fails('invalid-argument', 'read_file', { path: 'a.txt', offset: 2 ** 60 });
+    });
+
+    test('an absolute target of a link is resolved below the root, and stays', async () => {
+      assert.equal((await ok('read_file', { path: 'whole/b.txt' })).content, 'b');
+      assert.equal((await ok('read_file', { path: 'up and in' })).path, 'a.txt');
+      await fails('invalid-path', 'read_file', { path: 'round' });
+      await ok('delete', { path: 'whole' });
+      await ok('restore', { path: 'whole' });
+      assert.equal(readlinkSync(here.at('whole')), here.at('sub'));
+      unlinkSync(here.at('whole'));
+      symlinkSync(join(here.top, 'outside'), here.at('whole'));
+      await fails('outside-workspace', 'read_file', { path: 'whole/secret.txt' });
     });
 
     test('a link inside works, and stays', async () => {

@@ -132,7 +132,10 @@ class Case:
     def not_on(self, backend: str) -> str | None:
         """Why this case cannot run on a backend, if it cannot."""
         only = self.said.get("only", [])
-        return self.said["reason"] if only and backend not in only else None
+        if only and backend not in only:
+            return str(self.said["reason"])
+        differs: str | None = self.said.get("not_in_python")
+        return differs if backend == "directory" else None
 
     def calls(self) -> list[dict[str, Any]]:
         return self.said["calls"] if "calls" in self.said else [self.said]

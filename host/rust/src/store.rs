@@ -14,7 +14,7 @@ use crate::mount::Mount;
 use crate::options::Progress;
 use crate::policy::Limits;
 use crate::types::{ErrorCode, ToolError};
-use crate::wasi::{Files, FilesView};
+use crate::wasi::{Files, FilesView, LinkTargets};
 
 /// Maximum number of open files, streams and directories of a guest.
 const RESOURCES: usize = 100_000;
@@ -66,14 +66,13 @@ impl State {
         let preopens = around.mounts.iter().map(preopen).collect::<Result<_, _>>()?;
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES);
-        let is_contained = around.mounts.iter().any(|mount| mount.is_contained);
         Ok(Self {
             wasi: wasi.build(),
             table,
             limiter: limiter(around.limits.max_memory_bytes),
             stderr,
             budget,
-            files: Files::new(preopens, is_contained, around.guarded),
+            files: Files::new(preopens, LinkTargets::of(around.mounts), around.guarded),
         })
     }
 

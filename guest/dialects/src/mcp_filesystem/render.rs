@@ -8,9 +8,16 @@ use serde_json::{Value, json};
 
 use crate::answer::CallContext;
 
-/// Returns the allowed directories by their names on the host.
+/// Returns the allowed directories by their names on the host: the one that the caller gave, and the one without links.
 pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
-    asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
+    let mut names = Vec::new();
+    for root in asked.roots {
+        names.extend_from_slice(root.host_names());
+    }
+    if names.is_empty() {
+        names.push(".".to_owned());
+    }
+    names
 }
 
 /// Adds a line to a listing that a limit cut short.
@@ -111,9 +118,26 @@ fn date(rfc3339: &str) -> String {
 
 /// Wraps the diff in a code fence longer than any fence that it contains.
 pub fn diff(path: &str, unified: &str) -> String {
+    let unified = unified.replace("\r\n", "\n");
     let hunks = unified.split_inclusive('\n').skip_while(|line| !line.starts_with("@@"));
-    let head = format!("Index: {path}\n{}\n--- {path}\toriginal\n+++ {path}\tmodified\n", "=".repeat(67));
-    let diff = hunks.fold(head, |diff, line| diff + line);
+    let mut diff = format!("Index: {path}\n{}\n--- {path}\toriginal\n+++ {path}\tmodified\n", "=".repeat(67));
+    for line in hunks {
+        // In a header, a range of one line has its count too.
+        let is_header = line.starts_with("@@");
+        let mut has_count = true;
+        for character in line.chars() {
+            match character {
+                '-' | '+' if is_header => has_count = false,
+                ',' => has_count = true,
+                ' ' if !has_count => {
+                    diff.push_str(",1");
+                    has_count = true;
+                }
+                _ => {}
+            }
+            diff.push(character);
+        }
+    }
     let mut fence = "```".to_owned();
     while diff.contains(&fence) {
         fence.push('`');
@@ -145,7 +169,7 @@ pub fn uri(path: &str) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() || b"/!$&'()*+,-.:;=@_".contains(&byte) => uri.push(char::from(byte)),
             other => {
                 let _ = write!(uri, "%{other:02X}");
             }
@@ -186,7 +210,9 @@ mod tests {
     fn a_fence_is_longer_than_any_in_the_diff() {
         let shown = diff("/w/a", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-```\n+x\n");
         assert!(shown.starts_with("````diff\nIndex: /w/a\n==="), "{shown}");
-        assert!(shown.ends_with("\n@@ -1 +1 @@\n-```\n+x\n````\n\n"), "{shown}");
+        assert!(shown.ends_with("\n@@ -1,1 +1,1 @@\n-```\n+x\n````\n\n"), "{shown}");
+        let shown = diff("/w/a", "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+@@ -1 +1 @@\n");
+        assert!(shown.ends_with("\n@@ -0,0 +1,1 @@\n+@@ -1 +1 @@\n```\n\n"), "{shown}");
         assert_eq!(uri("/a b/é"), "file:///a%20b/%C3%A9");
     }
 }

@@ -344,6 +344,56 @@ fn an_absolute_path_is_below_the_root_of_the_longest_name() {
 }
 
 #[test]
+fn an_absolute_target_is_below_a_root_by_its_names_on_the_host() {
+    let policy = r#"{"roots": [
+        {"guest": "/workspace", "host": "/work/root", "aliases": ["/work/link"], "access": "read-write"},
+        {"guest": "/vendor", "host": "/work/root2", "access": "read-write"}
+    ]}"#;
+    let chain: Vec<_> = (0..41).map(|link| format!("link{link} -> /work/root/link{}", link + 1)).collect();
+    let entries = [
+        "dir/a",
+        "link41",
+        ".agentignore: /key",
+        "key",
+        "file -> /work/root/dir/a",
+        "alias -> /work/link/dir/a",
+        "dot -> /work/root/./dir//a",
+        "up -> /work/root/dir/../dir/a",
+        "top -> /work/root",
+        "slash -> /work/root/dir/",
+        "missing -> /work/root/dir/new",
+        "other -> /work/root2/v",
+        "out -> /work/root/../root/dir/a",
+        "sibling -> /work/root3/a",
+        "sibling_up -> /work/root3/../root/dir/a",
+        "guest -> /workspace/dir/a",
+        "loop -> /work/root/loop",
+        "to_key -> /work/root/key",
+        "backslash -> /work/root/dir\\a",
+    ];
+    let entries: Vec<_> = chain.iter().map(String::as_str).chain(entries).collect();
+    with(policy, &[("/workspace", &entries), ("/vendor", &["v", "back -> /work/root/dir/a"])], |workspace| {
+        for path in
+            ["file", "alias", "dot", "up", "top/dir/a", "slash/a", "top/file", "/vendor/back", "/work/link/file"]
+        {
+            leads(workspace, path, "dir/a", Kind::File);
+        }
+        leads(workspace, "top", ".", Kind::Directory);
+        leads(workspace, "missing", "dir/new", None);
+        leads(workspace, "other", "/vendor/v", Kind::File);
+        leads(workspace, "link1", "link41", Kind::File);
+        for path in ["out", "sibling", "sibling_up", "guest", "backslash"] {
+            let error = fails(workspace, path, Code::OutsideWorkspace);
+            assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
+        }
+        for path in ["loop", "link0"] {
+            assert!(fails(workspace, path, Code::InvalidPath).message().contains("too many symbolic links"));
+        }
+        fails(workspace, "to_key", Code::Denied);
+    });
+}
+
+#[test]
 fn above_a_root_in_a_whole_tree_is_that_tree() {
     let roots: [(&str, &[&str]); 2] = [
         ("/srv/app", &["a", "to_host -> ../etc/host", "to_top -> ../../.."]),

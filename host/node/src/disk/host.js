@@ -47,7 +47,7 @@ export class DiskHost {
     this.#setup = setup;
     this.#roots = setup.mounts.map((mount) => new Root(mount));
     this.#accessControl = new AccessControl(setup.guarded);
-    this.#files = new OpenFiles(this.#accessControl);
+    this.#files = new OpenFiles(this.#accessControl, setup.mounts.flatMap(({ host, aliases }) => [host, ...aliases]));
   }
 
   /** Sets the state directory of later calls. @param {FoundState} state */

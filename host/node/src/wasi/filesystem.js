@@ -221,8 +221,7 @@ export class Descriptor {
     return this.#in(name, (dir) => {
       const target = utf8(readlinkSync(dir.entry(name), { encoding: 'buffer' }));
       dir.verify();
-      // A target outside of the root is not returned.
-      if (target.startsWith('/')) throw 'not-permitted';
+      this.#files.checkTarget(target);
       return target;
     });
   }
@@ -230,7 +229,8 @@ export class Descriptor {
   /** @param {string} target @param {string} name */
   symlinkAt(target, name) {
     checkName(name);
-    if (target.startsWith('/') || target.includes('\0')) throw 'not-permitted';
+    if (target.includes('\0')) throw 'not-permitted';
+    this.#files.checkTarget(target);
     this.#change(name, (dir, entry) => {
       this.#files.accessControl.checkNew(dir, name);
       symlinkSync(target, entry);

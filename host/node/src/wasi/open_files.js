@@ -55,9 +55,27 @@ export class OpenFiles {
   preopens = new Resources(Infinity);
   ownLinks = new OwnLinks();
 
-  /** @param {AccessControl} [accessControl] Rules for entries that the guest may not open, move or create. */
-  constructor(accessControl = new AccessControl()) {
+  #rootNames;
+
+  /**
+   * @param {AccessControl} [accessControl] Rules for entries that the guest may not open, move or create.
+   * @param {string[]} [rootNames] Absolute paths of the roots.
+   */
+  constructor(accessControl = new AccessControl(), rootNames = []) {
     this.accessControl = accessControl;
+    this.#rootNames = rootNames;
+  }
+
+  /**
+   * Fails if the target of a symbolic link is absolute and in no root, which would reveal a path of this machine. Only
+   * the guest follows the link, name by name from the root, so `..` in the target leads no further than in a relative
+   * one.
+   *
+   * @param {string} target
+   */
+  checkTarget(target) {
+    const isBelow = (/** @type {string} */ name) => target === name || target.startsWith(name.endsWith('/') ? name : `${name}/`);
+    if (target.startsWith('/') && !this.#rootNames.some(isBelow)) throw 'not-permitted';
   }
 
   closeAll() {

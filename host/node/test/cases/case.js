@@ -19,7 +19,7 @@ function folders(directory) {
 function readCase(name) {
   const folder = join(FOLDER, name);
   const text = readFileSync(join(folder, 'call.json'), 'utf8');
-  const { setup = [], policy = {}, only = [], reason, calls, ...single } = JSON.parse(text);
+  const { setup = [], policy = {}, only = [], reason, not_in_python: _, calls, ...single } = JSON.parse(text);
   return {
     name,
     folder,

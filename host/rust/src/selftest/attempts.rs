@@ -71,7 +71,16 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
 
     /// Returns the reason why a requirement is not met, if it is not.
     fn lacks(&self, needs: Option<Needs>) -> Option<String> {
-        (needs.is_some() && !self.subject.has_disk()).then(|| "there is no disk below it".to_owned())
+        if !self.subject.has_disk() {
+            return needs.map(|_| "there is no disk below it".to_owned());
+        }
+        let has_links = self.subject.has_absolute_links();
+        let is_met = match needs? {
+            Needs::Disk | Needs::Devices => true,
+            Needs::AbsoluteLinks => has_links,
+            Needs::NoAbsoluteLinks => !has_links,
+        };
+        (!is_met).then(|| "its runtime reports absolute targets of links, or none".to_owned())
     }
 
     /// Fills in the names in a text.

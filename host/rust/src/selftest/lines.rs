@@ -13,6 +13,7 @@ use super::subject::{Answer, Call, Subject};
 /// A host that a command line starts.
 pub struct Lines {
     command: Vec<String>,
+    has_absolute_links: bool,
     process: Option<Process>,
     /// Whether the workspace had a policy of its own when the process started. A process reads the policy only
     /// then.
@@ -27,10 +28,11 @@ struct Process {
 
 impl Lines {
     /// Creates a host from its command line. Spaces separate the words, and `{root}` and `{state}` stand for the
-    /// directories.
-    pub fn new(command: &str) -> Self {
+    /// directories. With `has_absolute_links`, the host has to follow links with an absolute target in the workspace;
+    /// otherwise it has to refuse them.
+    pub fn new(command: &str, has_absolute_links: bool) -> Self {
         let command = command.split_whitespace().map(str::to_owned).collect();
-        Self { command, process: None, had_policy: false }
+        Self { command, has_absolute_links, process: None, had_policy: false }
     }
 
     fn start(&self, fixture: &Fixture) -> io::Result<Process> {
@@ -57,6 +59,10 @@ impl Subject for Lines {
             self.had_policy = has_policy;
         }
         Ok(())
+    }
+
+    fn has_absolute_links(&self) -> bool {
+        self.has_absolute_links
     }
 
     fn call(&mut self, call: &Call<'_>) -> Answer {

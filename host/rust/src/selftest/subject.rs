@@ -23,6 +23,11 @@ pub trait Subject {
     fn has_disk(&self) -> bool {
         true
     }
+
+    /// Returns whether a symbolic link with an absolute target in the workspace is followed.
+    fn has_absolute_links(&self) -> bool {
+        true
+    }
 }
 
 /// A call of a tool.

@@ -78,6 +78,10 @@ pub(super) enum Needs {
     Disk,
     /// A disk, and the right to make devices on it.
     Devices,
+    /// A disk, and a runtime that reports absolute targets of symbolic links.
+    AbsoluteLinks,
+    /// A disk, and a runtime that reports no absolute target.
+    NoAbsoluteLinks,
 }
 
 /// Paths that are each tried with a set of probes.

@@ -41,7 +41,7 @@ mod stat;
 #[cfg(target_os = "linux")]
 mod tests;
 
-pub(crate) use files::{Files, FilesView};
+pub(crate) use files::{Files, FilesView, LinkTargets};
 
 /// The interface's name in `wasmtime-wasi`. The linker also accepts other patch versions for it.
 pub(crate) const TYPES: &str = "wasi:filesystem/types@0.2.12";

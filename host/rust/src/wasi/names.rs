@@ -1,6 +1,9 @@
 //! Functions that take the name of an entry in a directory. Each accepts one name and follows no link, and none
 //! moves, removes or replaces a guarded entry.
 
+use std::path::Path;
+
+use cap_primitives::fs::read_link_contents;
 use wasmtime::StoreContextMut;
 use wasmtime::component::LinkerInstance;
 use wasmtime_wasi::filesystem::WasiFilesystemView;
@@ -70,19 +73,15 @@ fn metadata_hash_at(
     at_once(store.data_mut().filesystem().metadata_hash_at(dir, follow, name))
 }
 
-/// Reads a symbolic link. In a container, the target may be absolute, since it refers to the container's own tree.
-/// The stock function refuses absolute targets, since elsewhere they reveal paths of the machine. Only the guest
-/// follows the link.
+/// Reads a symbolic link. The stock function refuses every absolute target; this one refuses those that would reveal
+/// a path outside of the roots. Only the guest follows the link.
 fn readlink_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<String> {
     check_name(&name)?;
-    #[cfg(target_os = "linux")]
-    if store.data_mut().files().is_contained {
-        let view = store.data_mut().filesystem();
-        let dir = directory(view.table.get(&dir)?)?;
-        let target = rustix::fs::readlinkat(&dir.dir, &name, Vec::new()).map_err(super::code)?;
-        return Ok(target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?);
-    }
-    at_once(store.data_mut().filesystem().readlink_at(dir, name))
+    let dir = directory(store.data_mut().filesystem().table.get(&dir)?)?.clone();
+    let target = read_link_contents(&dir.dir, Path::new(&name)).map_err(ErrorCode::from)?.into_os_string();
+    let target = target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?;
+    check_target(&mut store, &target)?;
+    Ok(target)
 }
 
 fn remove_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
@@ -136,13 +135,14 @@ fn stat_at(
     at_once(store.data_mut().filesystem().stat_at(dir, follow, name))
 }
 
-/// Creates a symbolic link. In a container, the target may be absolute, as in [`readlink_at`].
+/// Creates a symbolic link. The target may be absolute where [`readlink_at`] returns it, so that a link that was
+/// deleted or copied keeps its target.
 fn symlink_at(mut store: Store<'_, impl FilesView>, (dir, target, name): (Fd, String, String)) -> FsResult<()> {
     check_new(&mut store, &dir, &name)?;
     #[cfg(target_os = "linux")]
-    if store.data_mut().files().is_contained {
-        let view = store.data_mut().filesystem();
-        let dir = directory(view.table.get(&dir)?)?;
+    if target.starts_with('/') {
+        check_target(&mut store, &target)?;
+        let dir = directory(store.data_mut().filesystem().table.get(&dir)?)?;
         if super::is_read_only(dir) {
             return Err(ErrorCode::NotPermitted.into());
         }
@@ -158,6 +158,12 @@ fn unlink_file_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String
 
 fn check_name(name: &str) -> FsResult<()> {
     if is_name(name) { Ok(()) } else { Err(ErrorCode::NotPermitted.into()) }
+}
+
+/// Fails if the target of a link is absolute and the guest may not know it.
+fn check_target(store: &mut Store<'_, impl FilesView>, target: &str) -> FsResult<()> {
+    let is_allowed = store.data_mut().files().link_targets.allow(Path::new(target));
+    if is_allowed { Ok(()) } else { Err(ErrorCode::NotPermitted.into()) }
 }
 
 fn check_follow(follow: PathFlags) -> FsResult<()> {
