@@ -1,7 +1,9 @@
 //! Dialects: the only code that knows names, units and shapes of JSON. A dialect is a table of tools over the shared
 //! operations.
 
-use paddock_types::error::{Code, Error, Term, Vocabulary};
+use std::rc::Rc;
+
+use paddock_types::error::{Term, Vocabulary};
 use serde::Serialize;
 
 pub mod answer;
@@ -30,8 +32,8 @@ pub mod weakincentives;
 use paddock_types::rendered::Rendered;
 
 use crate::answer::FailedCall;
-use crate::argument_names::nearest;
 use crate::param::{Param, ParamKind};
+use crate::registry::{Tool, Toolset};
 use crate::spec::ToolSpec;
 
 /// Names, units and shapes of one set of tools.
@@ -54,16 +56,37 @@ pub struct Dialect {
 pub struct Names {
     dialect: &'static Dialect,
     tool: Option<&'static ToolSpec>,
+    /// All tools of the caller; `None` if these are the tools of the dialect.
+    tools: Option<Rc<Toolset>>,
+}
+
+impl Names {
+    /// Returns the names for a tool of `tools`.
+    pub fn of(tools: &Rc<Toolset>, tool: Tool) -> Self {
+        Self { dialect: tool.dialect, tool: Some(tool.spec), tools: Some(Rc::clone(tools)) }
+    }
+
+    /// Returns the name of a tool that the caller has. The names of the called tool's dialect come first.
+    fn tool_name(&self, term: Term) -> Option<&'static str> {
+        let Some(tools) = &self.tools else { return self.dialect.names_of(term).next() };
+        for dialect in std::iter::once(self.dialect).chain(tools.dialects()) {
+            // A name can contain arguments after the name of the tool.
+            let is_there = |name: &&str| tools.has(dialect, name.split('`').next().unwrap_or_default());
+            if let Some(name) = dialect.names_of(term).find(is_there) {
+                return Some(name);
+            }
+        }
+        None
+    }
 }
 
 impl Vocabulary for Names {
     fn name(&self, term: Term) -> Option<&str> {
-        let mut own = self.dialect.names.iter().filter(|(known, _)| *known == term).map(|(_, name)| *name);
         if term.is_tool() {
-            return own.next();
+            return self.tool_name(term);
         }
         let params = self.tool?.params;
-        own.chain([term.name()]).find(|name| takes(params, name))
+        self.dialect.names_of(term).chain([term.name()]).find(|name| takes(params, name))
     }
 }
 
@@ -86,7 +109,12 @@ fn to_json(value: &impl Serialize) -> String {
 impl Dialect {
     /// Returns the caller's names for a tool; `tool` is `None` if no tool has the requested name.
     pub fn names(&'static self, tool: Option<&'static ToolSpec>) -> Names {
-        Names { dialect: self, tool }
+        Names { dialect: self, tool, tools: None }
+    }
+
+    /// Returns the names of a term.
+    fn names_of(&self, term: Term) -> impl Iterator<Item = &'static str> {
+        self.names.iter().filter(move |(known, _)| *known == term).map(|(_, name)| *name)
     }
 
     /// Returns all tools; those that run commands come last.
@@ -94,23 +122,14 @@ impl Dialect {
         self.tools.iter().chain(self.commands)
     }
 
-    /// Returns the listed tools, with or without those that run commands.
-    pub fn listed(&self, with_commands: bool) -> impl Iterator<Item = &'static ToolSpec> {
-        self.tools.iter().chain(Some(self.commands).filter(|_| with_commands).into_iter().flatten())
-    }
-
     /// Returns the tool of that name. A `.` in the tool's name may be replaced by `_`, for clients that allow only
     /// letters, digits, `_` and `-`.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
-        self.all().find(|tool| tool.name == name || tool.name.replace('.', "_") == name)
+        self.all().find(|tool| tool.name == name || plain(tool.name) == name)
     }
+}
 
-    fn unknown_tool(&self, name: &str) -> Error {
-        let names: Vec<_> = self.tools.iter().map(|tool| tool.name).collect();
-        let error = Error::new(Code::UnknownTool, format!("there is no tool `{name}`"));
-        match nearest(name, &names) {
-            Some(near) => error.hint(format!("did you mean `{near}`? The tools are {}", names.join(", "))),
-            None => error.hint(format!("the tools are {}", names.join(", "))),
-        }
-    }
+/// Returns the name of a tool for clients that allow only letters, digits, `_` and `-`.
+fn plain(name: &str) -> String {
+    name.replace('.', "_")
 }

@@ -102,17 +102,23 @@ fn difference(own: Map<String, Value>, other: &Value) -> Map<String, Value> {
     changed.collect()
 }
 
-/// Returns the defaults of a dialect, from its specification.
+/// Returns the defaults of a dialect, from its specification. The defaults of one dialect in a list are in force for
+/// all tools of the list.
 pub fn of_dialect(dialect: &str) -> Option<Value> {
-    match dialect {
-        "dotnet-prompt" => Some(serde_json::json!({
+    includes(dialect, "dotnet-prompt").then(|| {
+        serde_json::json!({
             "blocked_directories": ["bin", "obj", ".git", "node_modules"],
             "blocked_extensions": [".exe", ".dll", ".so", ".dylib"],
             "approval": "on-delete",
             "enable_audit_logging": true,
-        })),
-        _ => None,
-    }
+        })
+    })
+}
+
+/// Returns whether `list`, the name of a dialect or a list of several such as `anthropic,paddock:grep,glob`, includes
+/// tools of `dialect`.
+pub fn includes(list: &str, dialect: &str) -> bool {
+    list.split(',').any(|item| item.split(':').next() == Some(dialect))
 }
 
 /// Returns the JSON Schema of a policy.
