@@ -53,6 +53,8 @@ pub struct Shown {
     pub is_stale: bool,
     /// Path of the new file in the overlay's directory.
     pub content: Option<String>,
+    /// Path of the removed file or link whose content the new one has.
+    pub moved_from: Option<String>,
 }
 
 impl Transaction<'_> {
@@ -64,13 +66,22 @@ impl Transaction<'_> {
     pub fn diff(&self, args: &DiffArgs) -> Result<Diff> {
         let mut diff = Diff::default();
         let chosen = self.choose(&args.paths)?;
-        for (difference, (now, is_there)) in chosen.iter().zip(self.now(&chosen)?) {
-            if is_there {
-                continue;
-            }
-            let mut shown = self.shown(difference, now != difference.was);
+        let states = self.now(&chosen)?;
+        let differing: Vec<_> = chosen.iter().zip(states).filter(|(_, (_, is_there))| !is_there).collect();
+        for ((difference, (now, _)), part) in differing.iter().zip(moves(&differing)) {
+            let mut shown = self.shown(difference, *now != difference.was);
+            let old = match part {
+                MovePart::To(old) => differing.get(old).map(|(old, _)| *old),
+                MovePart::From | MovePart::None => None,
+            };
+            shown.moved_from = old.map(|old| self.path(old));
             if args.patch {
-                shown.lines = self.push(&mut diff.patch, difference, args).map_err(|fault| match fault {
+                let pushed = match old {
+                    Some(old) => self.push_move(&mut diff.patch, old, difference, args),
+                    None if part == MovePart::From => Ok(Some((0, 0))),
+                    None => self.push(&mut diff.patch, difference, args),
+                };
+                shown.lines = pushed.map_err(|fault| match fault {
                     Fault::TooLarge => self.too_large(&shown.path),
                     fault => failed("read", &fault),
                 })?;
@@ -93,22 +104,26 @@ impl Transaction<'_> {
         );
         let (was, is) = (difference.was.as_ref().map(BaseEntry::kind), difference.is.as_ref().map(Is::kind));
         let content = (is == Some(Kind::File)).then(|| self.overlay.upper_path(difference));
-        Shown { path: self.path(difference), was, is, old_size, new_size, lines: None, is_stale, content }
+        let path = self.path(difference);
+        Shown { path, was, is, old_size, new_size, lines: None, is_stale, content, moved_from: None }
+    }
+
+    fn push_move(&self, out: &mut String, old: &Difference, new: &Difference, args: &DiffArgs) -> FsResult<Counts> {
+        let (from, to) = (self.path(old), self.path(new));
+        let is_link = matches!(new.is, Some(Is::Link { .. }));
+        let modes = (mode(is_link, &from, &args.executable.0), mode(is_link, &to, &args.executable.1));
+        git::push_move(out, from.trim_start_matches('/'), to.trim_start_matches('/'), modes);
+        if out.len() > MAX_PATCH { Err(Fault::TooLarge) } else { Ok(Some((0, 0))) }
     }
 
     fn push(&self, out: &mut String, difference: &Difference, args: &DiffArgs) -> FsResult<Counts> {
         let path = self.path(difference);
         let old = self.old_content(difference)?;
         let new = self.new_content(difference)?;
-        let mode = |is_link: bool, executable: &[String]| match () {
-            () if is_link => Mode::Link,
-            () if executable.contains(&path) => Mode::Executable,
-            () => Mode::File,
-        };
         let was_link = matches!(difference.was, Some(BaseEntry::Link { .. }));
         let is_link = matches!(difference.is, Some(Is::Link { .. }));
-        let old = old.as_deref().map(|content| Side { mode: mode(was_link, &args.executable.0), content });
-        let new = new.as_deref().map(|content| Side { mode: mode(is_link, &args.executable.1), content });
+        let old = old.as_deref().map(|content| Side { mode: mode(was_link, &path, &args.executable.0), content });
+        let new = new.as_deref().map(|content| Side { mode: mode(is_link, &path, &args.executable.1), content });
         if old.is_none() && new.is_none() {
             return Ok(None);
         }
@@ -151,5 +166,69 @@ impl Transaction<'_> {
         let limit = self.policy.limits.max_file_bytes;
         let cause = format!("a patch has at most {MAX_PATCH} bytes, and files in it at most {limit}");
         Error::at(Code::TooLarge, "show", path, cause).hint("name other paths, or do without the patch")
+    }
+}
+
+fn mode(is_link: bool, path: &String, executable: &[String]) -> Mode {
+    match () {
+        () if is_link => Mode::Link,
+        () if executable.contains(path) => Mode::Executable,
+        () => Mode::File,
+    }
+}
+
+/// Part of a difference in a move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MovePart {
+    None,
+    /// The entry was moved away.
+    From,
+    /// The entry was moved here from the difference of this index.
+    To(usize),
+}
+
+/// Finds moves: pairs of a removed and a new file with the same content, or of links with the same target. Among several
+/// entries with the same content, the first removed one belongs to the first new one.
+/// Paths that have changed in the base since belong to no move.
+fn moves(differing: &[(&Difference, (Option<BaseEntry>, bool))]) -> Vec<MovePart> {
+    let mut parts = vec![MovePart::None; differing.len()];
+    // Content, side and order. The last removed entry is first, because entries are taken from the end.
+    let mut keys = Vec::new();
+    for (index, (difference, (now, _))) in differing.iter().enumerate() {
+        if *now != difference.was {
+            continue;
+        }
+        let (kind, content, side, order) = match (&difference.was, &difference.is) {
+            (Some(BaseEntry::File { sha256: Some(sha256), .. }), None) => ("", sha256, 'a', differing.len() - index),
+            (Some(BaseEntry::Link { target: Some(target) }), None) => ("link ", target, 'a', differing.len() - index),
+            (None, Some(Is::File { sha256, .. })) => ("", sha256, 'b', index),
+            (None, Some(Is::Link { target: Some(target) })) => ("link ", target, 'b', index),
+            _ => continue,
+        };
+        keys.push(format!("{kind}{content}\0{side}{order:020}"));
+    }
+    keys.sort_unstable();
+    let (mut same, mut removed) = ("", Vec::new());
+    for key in &keys {
+        let Some((content, place)) = key.rsplit_once('\0') else { continue };
+        if content != same {
+            removed.clear();
+            same = content;
+        }
+        let (side, order) = place.split_at(1);
+        let Ok(order) = order.parse::<usize>() else { continue };
+        if side == "a" {
+            removed.push(differing.len() - order);
+        } else if let Some(old) = removed.pop() {
+            set(&mut parts, old, MovePart::From);
+            set(&mut parts, order, MovePart::To(old));
+        }
+    }
+    parts
+}
+
+fn set(parts: &mut [MovePart], index: usize, part: MovePart) {
+    if let Some(place) = parts.get_mut(index) {
+        *place = part;
     }
 }
