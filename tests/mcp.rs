@@ -334,7 +334,7 @@ fn a_combined_list_is_served() {
     let mut client = Client::start_with(true, json!({}), &["--dialect", "codex,paddock"]);
     let refused = client.request(1, "tools/list", json!({}));
     let message = refused["error"]["message"].as_str().unwrap();
-    assert!(message.contains("`codex`") && message.contains("such as `paddock:"), "{message}");
+    assert!(message.contains("`codex`") && message.contains("as in `paddock:"), "{message}");
     client.close();
 }
 

@@ -60,7 +60,7 @@ impl tools::Guest for Component {
     fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
         let tools = registry::find(&dialect).map_err(Convert::lower)?;
         let policy = policy(&dialect).map_err(Convert::lower)?;
-        Ok(tools.listed(policy.commands.enabled).map(|tool| describe(&tools, tool)).collect())
+        Ok(tools.listed(policy.commands.enabled).into_iter().map(|tool| describe(&tools, tool)).collect())
     }
 
     fn changes(dialect: String, name: String) -> Option<bool> {

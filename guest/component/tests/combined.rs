@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const EDITOR: &str = "str_replace_based_edit_tool";
 
 fn names(list: &str) -> Vec<&'static str> {
-    find(list).unwrap_or_else(|error| panic!("{list}: {error}")).listed(false).map(|tool| tool.spec.name).collect()
+    find(list).unwrap_or_else(|error| panic!("{list}: {error}")).listed(false).iter().map(|tool| tool.spec.name).collect()
 }
 
 fn refused(list: &str) -> Error {
@@ -41,7 +41,7 @@ fn an_item_is_a_dialect_or_some_of_its_tools() {
     // Commands are listed only if the policy enables them.
     let list = find("anthropic,paddock:shell,grep").unwrap();
     assert_eq!(names(&list.name), [EDITOR, "memory", "grep"]);
-    assert_eq!(list.listed(true).map(|tool| tool.spec.name).collect::<Vec<_>>(), [EDITOR, "memory", "shell", "grep"]);
+    assert_eq!(list.listed(true).iter().map(|tool| tool.spec.name).collect::<Vec<_>>(), [EDITOR, "memory", "shell", "grep"]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn no_tool_has_the_name_of_a_dialect() {
         assert!(DIALECTS.iter().all(|other| other.tool(dialect.name).is_none()), "{}", dialect.name);
         assert!(!dialect.name.contains([',', ':']), "{}", dialect.name);
         assert!(dialect.all().all(|tool| !tool.name.contains([',', ':'])), "{}", dialect.name);
-        assert_eq!(find(dialect.name).unwrap().listed(true).count(), dialect.all().count());
+        assert_eq!(find(dialect.name).unwrap().listed(true).len(), dialect.all().count());
     }
 }
 
@@ -62,10 +62,8 @@ fn tools_of_the_same_name_are_refused() {
         error.message(),
         "the tool `read_file` of the dialect `codex` and the tool `read_file` of the dialect `paddock` have the same name"
     );
-    // The hint is a list that works.
-    let hint = error.hint_text().unwrap();
-    let free = hint.split('`').nth(1).unwrap();
-    assert!(free.starts_with("paddock:read_files,") && names(&format!("codex,{free}")).len() > 10, "{hint}");
+    let hint = "name the tools that you need of one dialect, as in `paddock:TOOL,TOOL`";
+    assert_eq!(error.hint_text().unwrap(), hint);
     for twice in ["paddock,paddock", "paddock:grep,grep", "paddock:grep,glob,paddock:grep"] {
         assert!(refused(twice).message().contains("have the same name"), "{twice}");
     }
@@ -141,12 +139,12 @@ fn the_policy_of_a_dialect_applies_to_the_list() {
 fn descriptions_name_only_tools_of_the_list() {
     let describe = |list: &str| {
         let tools = find(list).unwrap();
-        tools.listed(true).map(|tool| tools.description(tool)).collect::<Vec<_>>()
+        tools.listed(true).into_iter().map(|tool| tools.description(tool)).collect::<Vec<_>>()
     };
     let write_file = "Write a whole file, or append to it. Makes missing directories. For a part of a file use edit_file.";
     assert_eq!(describe("paddock:write_file,edit_file")[0], write_file);
     assert_eq!(describe("paddock:write_file"), ["Write a whole file, or append to it. Makes missing directories."]);
-    assert_eq!(describe("dispatch:create_file"), ["Create a new file. Fails if there is one; Makes missing directories."]);
+    assert_eq!(describe("dispatch:create_file"), ["Create a new file. Makes missing directories."]);
     for dialect in DIALECTS {
         let own: Vec<_> = dialect.all().map(|tool| tool.description.to_owned()).collect();
         assert_eq!(describe(dialect.name), own, "{}", dialect.name);

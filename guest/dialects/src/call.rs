@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use paddock_ops::audit;
-use paddock_types::error::{Code, Error, ErrorText, Result};
+use paddock_types::error::{Error, ErrorText, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
@@ -12,7 +12,7 @@ use paddock_workspace::Workspace;
 
 use crate::answer::{CallContext, FailedCall};
 use crate::args::Args;
-use crate::registry::{Tool, Toolset, unknown};
+use crate::registry::{Tool, Toolset};
 use crate::{Names, paddock, registry};
 
 /// A call whose arguments match its tool.
@@ -35,7 +35,7 @@ impl Call {
     pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
         let tools = Rc::new(registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?);
         let Some(tool) = tools.entry(name) else {
-            let error = ErrorText::from(unknown_tool(&tools, name));
+            let error = ErrorText::from(tools.unknown_tool(name));
             let failure = tools.first().failure;
             let reported = failure(&FailedCall { tool: None, args: None, error: &error });
             return Err(Box::new(Outcome::reported(reported, Some(error), Vec::new())));
@@ -79,11 +79,6 @@ impl Call {
         };
         Outcome { accessed_paths, ..outcome }
     }
-}
-
-fn unknown_tool(tools: &Toolset, name: &str) -> Error {
-    let names = tools.listed(false).map(|tool| tool.spec.name).collect();
-    unknown(Code::UnknownTool, format!("there is no tool `{name}`"), name, &[], "tools", names)
 }
 
 /// Returns the outcome of a call that failed before its dialect was known.

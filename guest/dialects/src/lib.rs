@@ -65,28 +65,19 @@ impl Names {
     pub fn of(tools: &Rc<Toolset>, tool: Tool) -> Self {
         Self { dialect: tool.dialect, tool: Some(tool.spec), tools: Some(Rc::clone(tools)) }
     }
-
-    /// Returns the name of a tool that the caller has. The names of the called tool's dialect come first.
-    fn tool_name(&self, term: Term) -> Option<&'static str> {
-        let Some(tools) = &self.tools else { return self.dialect.names_of(term).next() };
-        for dialect in std::iter::once(self.dialect).chain(tools.dialects()) {
-            // A name can contain arguments after the name of the tool.
-            let is_there = |name: &&str| tools.has(dialect, name.split('`').next().unwrap_or_default());
-            if let Some(name) = dialect.names_of(term).find(is_there) {
-                return Some(name);
-            }
-        }
-        None
-    }
 }
 
 impl Vocabulary for Names {
     fn name(&self, term: Term) -> Option<&str> {
+        let mut own = self.dialect.names.iter().filter(|(known, _)| *known == term).map(|(_, name)| *name);
         if term.is_tool() {
-            return self.tool_name(term);
+            return match &self.tools {
+                Some(tools) => tools.name_of(term, self.dialect),
+                None => own.next(),
+            };
         }
         let params = self.tool?.params;
-        self.dialect.names_of(term).chain([term.name()]).find(|name| takes(params, name))
+        own.chain([term.name()]).find(|name| takes(params, name))
     }
 }
 
@@ -112,11 +103,6 @@ impl Dialect {
         Names { dialect: self, tool, tools: None }
     }
 
-    /// Returns the names of a term.
-    fn names_of(&self, term: Term) -> impl Iterator<Item = &'static str> {
-        self.names.iter().filter(move |(known, _)| *known == term).map(|(_, name)| *name)
-    }
-
     /// Returns all tools; those that run commands come last.
     pub fn all(&self) -> impl Iterator<Item = &'static ToolSpec> {
         self.tools.iter().chain(self.commands)
@@ -125,11 +111,11 @@ impl Dialect {
     /// Returns the tool of that name. A `.` in the tool's name may be replaced by `_`, for clients that allow only
     /// letters, digits, `_` and `-`.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
-        self.all().find(|tool| tool.name == name || plain(tool.name) == name)
+        self.all().find(|tool| is_called(tool.name, name))
     }
 }
 
-/// Returns the name of a tool for clients that allow only letters, digits, `_` and `-`.
-fn plain(name: &str) -> String {
-    name.replace('.', "_")
+/// Returns whether calls by this name are calls of the tool.
+fn is_called(tool: &str, name: &str) -> bool {
+    tool.len() == name.len() && tool.bytes().zip(name.bytes()).all(|(a, b)| a == b || (a, b) == (b'.', b'_'))
 }

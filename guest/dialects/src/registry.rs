@@ -1,11 +1,11 @@
 //! Lookup of dialects by name, and lists of tools that combine several dialects.
 
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error, Result, Term};
 
 use crate::argument_names::nearest;
 use crate::spec::ToolSpec;
 use crate::{
-    Dialect, anthropic, chorus, codex, dispatch, dotnet_prompt, lincona, mcp_filesystem, openai, paddock, plain,
+    Dialect, anthropic, chorus, codex, dispatch, dotnet_prompt, is_called, lincona, mcp_filesystem, openai, paddock,
     weakincentives,
 };
 
@@ -61,14 +61,20 @@ pub fn find(list: &str) -> Result<Toolset> {
         selected = tool.map(|_| dialect);
         match tool {
             Some(tool) => set.add(dialect, dialect.tool(tool).ok_or_else(|| unknown_tool(dialect, tool))?)?,
-            None => dialect.all().try_for_each(|spec| set.add(dialect, spec))?,
+            None => {
+                for tools in [dialect.tools, dialect.commands] {
+                    for spec in tools {
+                        set.add(dialect, spec)?;
+                    }
+                }
+            }
         }
     }
     Ok(set)
 }
 
 fn unknown_dialect(name: &str) -> Error {
-    let error = unknown(Code::UnknownDialect, format!("there is no dialect `{name}`"), name, &[], "dialects", names());
+    let error = unknown(Code::UnknownDialect, format!("there is no dialect `{name}`"), name, "dialects", names(), 0);
     match DIALECTS.iter().find(|dialect| dialect.tool(name).is_some()) {
         Some(dialect) => error.hint(format!("to add the tool of a dialect, write `{}:{name}`", dialect.name)),
         None => error,
@@ -76,28 +82,40 @@ fn unknown_dialect(name: &str) -> Error {
 }
 
 fn unknown_tool(dialect: &Dialect, name: &str) -> Error {
-    let tools = dialect.all().map(|tool| tool.name).collect();
+    let mut candidates = names();
+    let dialects = candidates.len();
+    for tools in [dialect.tools, dialect.commands] {
+        for tool in tools {
+            candidates.push(tool.name);
+        }
+    }
     let message = format!("the dialect `{}` has no tool `{name}`", dialect.name);
-    unknown(Code::UnknownTool, message, name, &names(), "tools", tools)
+    unknown(Code::UnknownTool, message, name, "tools", candidates, dialects)
 }
 
 fn names() -> Vec<&'static str> {
-    DIALECTS.iter().map(|dialect| dialect.name).collect()
+    let mut names = Vec::new();
+    for dialect in DIALECTS {
+        names.push(dialect.name);
+    }
+    names
 }
 
-/// Returns the error of a name that is not in `known`, with the nearest name there or in `others`.
-pub fn unknown(code: Code, message: String, name: &str, others: &[&str], kind: &str, known: Vec<&str>) -> Error {
-    let all = known.join(", ");
-    let candidates = [&known, others].concat();
-    let near = nearest(name, &candidates).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-    let the = if near.is_empty() { "the" } else { "The" };
-    Error::new(code, message).hint(format!("{near}{the} {kind} are {all}"))
+/// Returns the error of a name that is not in `candidates`, with the nearest one. The hint lists the candidates after
+/// the first `unlisted` ones.
+fn unknown(code: Code, message: String, name: &str, kind: &str, candidates: Vec<&str>, unlisted: usize) -> Error {
+    let all = candidates.get(unlisted..).unwrap_or_default().join(", ");
+    let hint = match nearest(name, &candidates) {
+        Some(near) => format!("did you mean `{near}`? The {kind} are {all}"),
+        None => format!("the {kind} are {all}"),
+    };
+    Error::new(code, message).hint(hint)
 }
 
 impl Toolset {
     /// Adds a tool. Fails if there is one of the same name.
     fn add(&mut self, dialect: &'static Dialect, spec: &'static ToolSpec) -> Result<()> {
-        let Some(other) = self.entry(&plain(spec.name)) else {
+        let Some(other) = self.namesake(spec.name) else {
             self.tools.push(Tool { dialect, spec });
             return Ok(());
         };
@@ -105,11 +123,17 @@ impl Toolset {
             "the tool `{}` of the dialect `{}` and the tool `{}` of the dialect `{}` have the same name",
             other.spec.name, other.dialect.name, spec.name, dialect.name
         );
-        let is_free =
-            |name: &&str| self.entry(&plain(name)).is_none_or(|other| other.dialect.name == dialect.name);
-        let free: Vec<_> = dialect.all().map(|spec| spec.name).filter(is_free).collect();
         Err(Error::new(Code::InvalidArgument, message)
-            .hint(format!("name the tools that you need of one dialect, such as `{}:{}`", dialect.name, free.join(","))))
+            .hint(format!("name the tools that you need of one dialect, as in `{}:TOOL,TOOL`", dialect.name)))
+    }
+
+    /// Returns the error of a name that no tool has.
+    pub fn unknown_tool(&self, name: &str) -> Error {
+        let mut candidates = Vec::new();
+        for tool in self.listed(false) {
+            candidates.push(tool.spec.name);
+        }
+        unknown(Code::UnknownTool, format!("there is no tool `{name}`"), name, "tools", candidates, 0)
     }
 
     /// Returns the first dialect, which renders errors of no tool.
@@ -118,19 +142,38 @@ impl Toolset {
     }
 
     /// Returns whether the dialect's tool of this name is one of the tools.
-    pub fn has(&self, dialect: &Dialect, name: &str) -> bool {
+    fn has(&self, dialect: &Dialect, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.dialect.name == dialect.name && tool.spec.name == name)
     }
 
-    /// Returns the dialects of the tools; a dialect with several tools can be there several times.
-    pub fn dialects(&self) -> impl Iterator<Item = &'static Dialect> {
-        self.tools.iter().map(|tool| tool.dialect)
+    /// Returns the name of a tool that the list has. The names of `dialect` come first.
+    pub fn name_of(&self, term: Term, dialect: &Dialect) -> Option<&'static str> {
+        let own = self.name_in(term, dialect);
+        if own.is_some() {
+            return own;
+        }
+        self.tools.iter().find_map(|tool| self.name_in(term, tool.dialect))
+    }
+
+    fn name_in(&self, term: Term, dialect: &Dialect) -> Option<&'static str> {
+        for (known, name) in dialect.names {
+            // A name can contain arguments after the name of the tool.
+            if *known == term && self.has(dialect, name.split('`').next().unwrap_or_default()) {
+                return Some(name);
+            }
+        }
+        None
     }
 
     /// Returns the tool that calls by this name. A `.` in the tool's name may be replaced by `_`, for clients that allow
     /// only letters, digits, `_` and `-`.
     pub fn entry(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|tool| tool.spec.name == name || plain(tool.spec.name) == name).copied()
+        self.tools.iter().find(|tool| is_called(tool.spec.name, name)).copied()
+    }
+
+    /// Returns the tool of which a call would be one of the tool `name` too.
+    fn namesake(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| is_called(tool.spec.name, name) || is_called(name, tool.spec.name)).copied()
     }
 
     /// Returns the row of the tool that calls by this name.
@@ -139,17 +182,27 @@ impl Toolset {
     }
 
     /// Returns the listed tools, with or without those that are listed only if commands are enabled.
-    pub fn listed(&self, with_commands: bool) -> impl Iterator<Item = Tool> {
-        let is_command = |tool: &Tool| tool.dialect.commands.iter().any(|command| command.name == tool.spec.name);
-        self.tools.iter().filter(move |tool| with_commands || !is_command(tool)).copied()
+    pub fn listed(&self, with_commands: bool) -> Vec<Tool> {
+        let mut listed = Vec::new();
+        for tool in &self.tools {
+            if with_commands || !tool.dialect.commands.iter().any(|command| command.name == tool.spec.name) {
+                listed.push(*tool);
+            }
+        }
+        listed
     }
 
-    /// Returns the description of a tool, without clauses that name a tool of its dialect that is not in the list.
+    /// Returns the description of a tool, without sentences that name a tool of its dialect that is not in the list.
     pub fn description(&self, tool: Tool) -> String {
+        let Tool { dialect, spec } = tool;
         // Names without `_`, such as `read`, are words too.
-        let is_absent =
-            |word: &str| word.contains('_') && tool.dialect.tool(word).is_some() && !self.has(tool.dialect, word);
-        let is_shown = |clause: &&str| !clause.split(|c: char| !c.is_alphanumeric() && c != '_').any(is_absent);
-        tool.spec.description.split_inclusive(['.', ';']).filter(is_shown).collect()
+        let is_absent = |other: &ToolSpec| other.name.contains('_') && !self.has(dialect, other.name);
+        let mut description = String::new();
+        for sentence in spec.description.split_inclusive('.') {
+            if !dialect.tools.iter().any(|other| is_absent(other) && sentence.contains(other.name)) {
+                description.push_str(sentence);
+            }
+        }
+        description
     }
 }

@@ -118,7 +118,8 @@ pub fn of_dialect(dialect: &str) -> Option<Value> {
 /// Returns whether `list`, the name of a dialect or a list of several such as `anthropic,paddock:grep,glob`, includes
 /// tools of `dialect`.
 pub fn includes(list: &str, dialect: &str) -> bool {
-    list.split(',').any(|item| item.split(':').next() == Some(dialect))
+    let is_of = |item: &str| item.strip_prefix(dialect).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+    list.split(',').any(is_of)
 }
 
 /// Returns the JSON Schema of a policy.

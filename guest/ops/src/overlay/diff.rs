@@ -13,6 +13,8 @@ use crate::overlay::{Transaction, failed, git};
 
 /// Maximum size of a patch in bytes.
 const MAX_PATCH: usize = 64 * 1024 * 1024;
+/// Maximum number of comparisons of a new with a removed entry. Beyond it, a move is a removed and a new entry.
+const MAX_COMPARISONS: usize = 16_000_000;
 
 /// Options of a diff.
 #[derive(Clone, Debug, Default)]
@@ -68,17 +70,17 @@ impl Transaction<'_> {
         let chosen = self.choose(&args.paths)?;
         let states = self.now(&chosen)?;
         let differing: Vec<_> = chosen.iter().zip(states).filter(|(_, (_, is_there))| !is_there).collect();
-        for ((difference, (now, _)), part) in differing.iter().zip(moves(&differing)) {
+        let sources = move_sources(&differing);
+        for (index, (difference, (now, _))) in differing.iter().enumerate() {
             let mut shown = self.shown(difference, *now != difference.was);
-            let old = match part {
-                MovePart::To(old) => differing.get(old).map(|(old, _)| *old),
-                MovePart::From | MovePart::None => None,
-            };
+            let source = sources.get(index).copied().flatten();
+            let old = source.filter(|source| *source != index).and_then(|source| differing.get(source));
+            let old = old.map(|(old, _)| *old);
             shown.moved_from = old.map(|old| self.path(old));
             if args.patch {
                 let pushed = match old {
                     Some(old) => self.push_move(&mut diff.patch, old, difference, args),
-                    None if part == MovePart::From => Ok(Some((0, 0))),
+                    None if source.is_some() => Ok(Some((0, 0))),
                     None => self.push(&mut diff.patch, difference, args),
                 };
                 shown.lines = pushed.map_err(|fault| match fault {
@@ -177,58 +179,32 @@ fn mode(is_link: bool, path: &String, executable: &[String]) -> Mode {
     }
 }
 
-/// Part of a difference in a move.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MovePart {
-    None,
-    /// The entry was moved away.
-    From,
-    /// The entry was moved here from the difference of this index.
-    To(usize),
-}
-
-/// Finds moves: pairs of a removed and a new file with the same content, or of links with the same target. Among several
-/// entries with the same content, the first removed one belongs to the first new one.
-/// Paths that have changed in the base since belong to no move.
-fn moves(differing: &[(&Difference, (Option<BaseEntry>, bool))]) -> Vec<MovePart> {
-    let mut parts = vec![MovePart::None; differing.len()];
-    // Content, side and order. The last removed entry is first, because entries are taken from the end.
-    let mut keys = Vec::new();
+/// Returns for each difference that is part of a move the index of the removed entry, for that entry itself too. A move
+/// is a pair of a removed and a new file with the same content, or of links with the same target. Paths that have
+/// changed in the base since belong to no move.
+fn move_sources(differing: &[(&Difference, (Option<BaseEntry>, bool))]) -> Vec<Option<usize>> {
+    let (mut sources, mut removed) = (Vec::new(), Vec::new());
     for (index, (difference, (now, _))) in differing.iter().enumerate() {
-        if *now != difference.was {
+        sources.push(None);
+        if difference.is.is_none() && *now == difference.was {
+            removed.push((index, *difference));
+        }
+    }
+    let mut comparisons = 0;
+    for (index, (new, (now, _))) in differing.iter().enumerate() {
+        let is_new = now.is_none() && new.was.is_none() && matches!(new.is, Some(Is::File { .. } | Is::Link { .. }));
+        if !is_new || comparisons > MAX_COMPARISONS {
             continue;
         }
-        let (kind, content, side, order) = match (&difference.was, &difference.is) {
-            (Some(BaseEntry::File { sha256: Some(sha256), .. }), None) => ("", sha256, 'a', differing.len() - index),
-            (Some(BaseEntry::Link { target: Some(target) }), None) => ("link ", target, 'a', differing.len() - index),
-            (None, Some(Is::File { sha256, .. })) => ("", sha256, 'b', index),
-            (None, Some(Is::Link { target: Some(target) })) => ("link ", target, 'b', index),
-            _ => continue,
-        };
-        keys.push(format!("{kind}{content}\0{side}{order:020}"));
-    }
-    keys.sort_unstable();
-    let (mut same, mut removed) = ("", Vec::new());
-    for key in &keys {
-        let Some((content, place)) = key.rsplit_once('\0') else { continue };
-        if content != same {
-            removed.clear();
-            same = content;
-        }
-        let (side, order) = place.split_at(1);
-        let Ok(order) = order.parse::<usize>() else { continue };
-        if side == "a" {
-            removed.push(differing.len() - order);
-        } else if let Some(old) = removed.pop() {
-            set(&mut parts, old, MovePart::From);
-            set(&mut parts, order, MovePart::To(old));
+        let found = removed.iter().position(|(_, old)| new.is_same(old.was.as_ref()));
+        comparisons += found.unwrap_or(removed.len());
+        // Entries of a directory that was moved follow in the same order, so that each is the first one then.
+        let Some((source, _)) = found.map(|at| removed.remove(at)) else { continue };
+        for part in [source, index] {
+            if let Some(part) = sources.get_mut(part) {
+                *part = Some(source);
+            }
         }
     }
-    parts
-}
-
-fn set(parts: &mut [MovePart], index: usize, part: MovePart) {
-    if let Some(place) = parts.get_mut(index) {
-        *place = part;
-    }
+    sources
 }
