@@ -132,7 +132,8 @@ fn errors_have_the_same_members_in_every_dialect() {
             (tool, "{", &["invalid-argument"]),
             ("no_such_tool", "{}", &["unknown-tool"]),
         ] {
-            let line = json!({"tool": tool, "arguments": serde_json::from_str::<Value>(arguments).ok(), "dialect": dialect});
+            let line =
+                json!({"tool": tool, "arguments": serde_json::from_str::<Value>(arguments).ok(), "dialect": dialect});
             let (status, reply) = cli.call(&["--dialect", dialect, tool, arguments]);
             let mut replies = vec![reply];
             if arguments != "{" {
@@ -159,17 +160,20 @@ fn dialects_combine_in_every_command() {
     let cli = Cli::new();
     let editor = "str_replace_based_edit_tool";
     let names = [editor, "memory", "grep", "glob", "delete", "move", "restore"];
-    for (format, pointer) in
-        [("mcp", "/{}/name"), ("openai", "/{}/function/name"), ("anthropic", "/{}/name"), ("gemini", "/0/functionDeclarations/{}/name")]
-    {
+    for (format, pointer) in [
+        ("mcp", "/{}/name"),
+        ("openai", "/{}/function/name"),
+        ("anthropic", "/{}/name"),
+        ("gemini", "/0/functionDeclarations/{}/name"),
+    ] {
         let listed: Value =
             serde_json::from_slice(&cli.run(&["tools", "--dialect", COMBINED, "--format", format]).stdout).unwrap();
         let name = |index: usize| listed.pointer(&pointer.replace("{}", &index.to_string()));
         let all: Vec<_> = (0..).map_while(name).collect();
         assert_eq!(all, names, "{format}");
     }
-    let (status, reply) = cli.call(&["--dialect", COMBINED, "move", r#"{"source": "a.txt", "destination": "b.txt"}"#]);
-    assert_eq!((status, &reply["ok"]), (0, &json!(true)), "{reply}");
+    let (status, moved) = cli.call(&["--dialect", COMBINED, "move", r#"{"source": "a.txt", "destination": "b.txt"}"#]);
+    assert_eq!((status, &moved["ok"]), (0, &json!(true)), "{moved}");
     let stdin = [
         json!({"tool": editor, "arguments": {"command": "view", "path": "b.txt"}}),
         json!({"tool": "grep", "arguments": {"pattern": "two"}}),
@@ -199,7 +203,8 @@ fn the_traits_of_any_number_of_combinations_are_found() {
     let tools = ["grep", "glob", "delete", "move", "restore", "copy", "stat"];
     let mut stdin = String::new();
     for number in 0..1_200_usize {
-        let some: Vec<_> = tools.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1).map(|(_, name)| *name).collect();
+        let some: Vec<_> =
+            tools.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1).map(|(_, name)| *name).collect();
         let commas = if some.is_empty() { String::new() } else { format!(",{}", some.join(",")) };
         let twice = ["openai", "chorus", "codex:grep_files"].get(number >> 7).copied().unwrap_or("openai,chorus");
         let list = format!("paddock:write_file{commas},{twice}");

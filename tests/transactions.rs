@@ -178,7 +178,9 @@ fn a_move_is_a_rename_that_git_applies() {
         ok(&overlay, "move", json!({"source": source, "destination": destination}));
     }
     let (_, status) = fixture.paddock(&["status", "o"]);
-    for line in ["R main.rs -> src/main.rs", "R bin/run.sh -> bin/run it.sh", "R link -> link2", "A src/", "D gone/", "A went/"] {
+    for line in
+        ["R main.rs -> src/main.rs", "R bin/run.sh -> bin/run it.sh", "R link -> link2", "A src/", "D gone/", "A went/"]
+    {
         assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
     }
     let (_, patch) = fixture.paddock(&["diff", "o"]);

@@ -14,7 +14,12 @@ use serde_json::{Value, json};
 const EDITOR: &str = "str_replace_based_edit_tool";
 
 fn names(list: &str) -> Vec<&'static str> {
-    find(list).unwrap_or_else(|error| panic!("{list}: {error}")).listed(false).iter().map(|tool| tool.spec.name).collect()
+    find(list)
+        .unwrap_or_else(|error| panic!("{list}: {error}"))
+        .listed(false)
+        .iter()
+        .map(|tool| tool.spec.name)
+        .collect()
 }
 
 fn refused(list: &str) -> Error {
@@ -41,7 +46,10 @@ fn an_item_is_a_dialect_or_some_of_its_tools() {
     // Commands are listed only if the policy enables them.
     let list = find("anthropic,paddock:shell,grep").unwrap();
     assert_eq!(names(&list.name), [EDITOR, "memory", "grep"]);
-    assert_eq!(list.listed(true).iter().map(|tool| tool.spec.name).collect::<Vec<_>>(), [EDITOR, "memory", "shell", "grep"]);
+    assert_eq!(
+        list.listed(true).iter().map(|tool| tool.spec.name).collect::<Vec<_>>(),
+        [EDITOR, "memory", "shell", "grep"]
+    );
 }
 
 #[test]
@@ -72,7 +80,12 @@ fn tools_of_the_same_name_are_refused() {
 #[test]
 fn unknown_names_are_refused_with_the_nearest_one() {
     for (list, code, message, hint) in [
-        ("antropic", Code::UnknownDialect, "there is no dialect `antropic`", "did you mean `anthropic`? The dialects are"),
+        (
+            "antropic",
+            Code::UnknownDialect,
+            "there is no dialect `antropic`",
+            "did you mean `anthropic`? The dialects are",
+        ),
         ("anthropic,grep", Code::UnknownDialect, "there is no dialect `grep`", "write `paddock:grep`"),
         ("anthropic,", Code::UnknownDialect, "there is no dialect ``", "the dialects are paddock, "),
         ("x:y", Code::UnknownDialect, "there is no dialect `x`", "the dialects are"),
@@ -141,7 +154,8 @@ fn descriptions_name_only_tools_of_the_list() {
         let tools = find(list).unwrap();
         tools.listed(true).into_iter().map(|tool| tools.description(tool)).collect::<Vec<_>>()
     };
-    let write_file = "Write a whole file, or append to it. Makes missing directories. For a part of a file use edit_file.";
+    let write_file =
+        "Write a whole file, or append to it. Makes missing directories. For a part of a file use edit_file.";
     assert_eq!(describe("paddock:write_file,edit_file")[0], write_file);
     assert_eq!(describe("paddock:write_file"), ["Write a whole file, or append to it. Makes missing directories."]);
     assert_eq!(describe("dispatch:create_file"), ["Create a new file. Makes missing directories."]);
@@ -149,4 +163,27 @@ fn descriptions_name_only_tools_of_the_list() {
         let own: Vec<_> = dialect.all().map(|tool| tool.description.to_owned()).collect();
         assert_eq!(describe(dialect.name), own, "{}", dialect.name);
     }
+}
+
+#[test]
+fn the_lists_in_the_documents_and_in_the_help_exist() {
+    let top = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut lists = 0;
+    for file in [
+        "README.md",
+        "host/guide/src/dialects.md",
+        "host/cli/src/main.rs",
+        "host/cli/src/mcp.rs",
+        "host/cli/src/tools.rs",
+    ] {
+        let text = std::fs::read_to_string(format!("{top}/{file}")).unwrap();
+        for words in text.split("--dialect ").skip(1) {
+            let list = words.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | ')' | ']')).next().unwrap();
+            if list.contains(',') {
+                find(list).unwrap_or_else(|error| panic!("{file}: {list}: {error}"));
+                lists += 1;
+            }
+        }
+    }
+    assert!(lists >= 6, "{lists}");
 }

@@ -885,7 +885,8 @@ mod calls {
             assert_eq!(names.len(), all, "{}", dialect.name);
             assert!(dialect.commands.iter().all(|tool| tool.effect.runs()), "{}", dialect.name);
         }
-        let listed = |name: &str| registry::find(name).unwrap().listed(false).iter().any(|tool| tool.spec.effect.runs());
+        let listed =
+            |name: &str| registry::find(name).unwrap().listed(false).iter().any(|tool| tool.spec.effect.runs());
         assert!(listed("lincona"), "its specification lists them always");
         assert!(!listed("paddock") && !listed("codex") && !listed("weakincentives"));
     }

@@ -147,9 +147,8 @@ impl OverlayDir {
 /// Returns whether an overlay has changes or checkpoints. `guest/vfs/src/overlay/generation.rs` describes the directory.
 /// An overlay that cannot be examined counts as one in use.
 fn is_in_use(overlay: &Directory) -> bool {
-    let is_filled = |directory: &Directory| {
-        directory.entries().entries().map_or(true, |mut entries| entries.next().is_some())
-    };
+    let is_filled =
+        |directory: &Directory| directory.entries().entries().map_or(true, |mut entries| entries.next().is_some());
     if overlay.subdirectory(CHECKPOINTS).is_ok_and(|checkpoints| is_filled(&checkpoints)) {
         return true;
     }
