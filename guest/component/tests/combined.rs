@@ -1,6 +1,6 @@
 //! Lists of tools that combine several dialects.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use paddock_dialects::registry::{DIALECTS, find};
 use paddock_guest::engine;
