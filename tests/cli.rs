@@ -98,8 +98,122 @@ fn a_failing_tool_exits_with_1_and_says_why() {
         assert_eq!(reply["error"]["code"], code, "{arguments:?} {reply}");
         let fields: Vec<&String> = reply["error"].as_object().unwrap().keys().collect();
         assert_eq!(fields, ["code", "message", "path", "hint"]);
-        assert_eq!(reply.as_object().unwrap().len(), 2);
+        assert_eq!(reply.as_object().unwrap().keys().collect::<Vec<_>>(), ["ok", "error", "result", "text"]);
+        assert_eq!(reply["result"], reply["error"], "the dialect's own form");
     }
+}
+
+/// A call that fails because a file is missing, in each dialect.
+const MISSING: [(&str, &str, &str); 10] = [
+    ("paddock", "read_file", r#"{"path": "b"}"#),
+    ("dispatch", "read_file", r#"{"path": "b"}"#),
+    ("dotnet-prompt", "read_file", r#"{"path": "b"}"#),
+    ("chorus", "file.read", r#"{"path": "b"}"#),
+    ("weakincentives", "read_file", r#"{"file_path": "b"}"#),
+    ("lincona", "read_file", r#"{"path": "b"}"#),
+    ("mcp-filesystem", "read_text_file", r#"{"path": "b"}"#),
+    ("anthropic", "str_replace_based_edit_tool", r#"{"command": "view", "path": "b"}"#),
+    ("codex", "read_file", r#"{"file_path": "b"}"#),
+    ("openai", "apply_patch", r#"{"operation": {"type": "delete_file", "path": "b"}}"#),
+];
+
+#[test]
+fn errors_have_the_same_members_in_every_dialect() {
+    let cli = Cli::new();
+    let dialects = paddock::dialects().unwrap();
+    assert_eq!(MISSING.len(), dialects.len());
+    for (dialect, tool, arguments) in MISSING {
+        assert!(dialects.iter().any(|known| known == dialect));
+        let wrong = r#"{"no_such_argument": [1]}"#;
+        for (tool, arguments, codes) in [
+            // `dispatch` and others have values for a missing file, but their envelope has the error too.
+            (tool, arguments, &["not-found"][..]),
+            (tool, wrong, &["invalid-argument"]),
+            (tool, "{", &["invalid-argument"]),
+            ("no_such_tool", "{}", &["unknown-tool"]),
+        ] {
+            let line =
+                json!({"tool": tool, "arguments": serde_json::from_str::<Value>(arguments).ok(), "dialect": dialect});
+            let (status, reply) = cli.call(&["--dialect", dialect, tool, arguments]);
+            let mut replies = vec![reply];
+            if arguments != "{" {
+                replies.extend(lines(&cli.run_with(&["batch"], line.to_string().as_bytes())));
+            }
+            for reply in replies {
+                let context = format!("{dialect} {tool} {arguments}: {reply}");
+                assert_eq!((status, &reply["ok"]), (1, &json!(false)), "{context}");
+                let members: Vec<&String> = reply["error"].as_object().expect(&context).keys().collect();
+                assert_eq!(members, ["code", "message", "path", "hint"], "{context}");
+                assert!(codes.contains(&reply["error"]["code"].as_str().unwrap()), "{context}");
+                assert!(!reply["error"]["message"].as_str().unwrap().is_empty(), "{context}");
+                assert!(!reply["text"].as_str().expect(&context).is_empty(), "{context}");
+                assert!(!reply["result"].is_null(), "{context}");
+            }
+        }
+    }
+}
+
+const COMBINED: &str = "anthropic,paddock:grep,glob,delete,move,restore";
+
+#[test]
+fn dialects_combine_in_every_command() {
+    let cli = Cli::new();
+    let editor = "str_replace_based_edit_tool";
+    let names = [editor, "memory", "grep", "glob", "delete", "move", "restore"];
+    for (format, pointer) in [
+        ("mcp", "/{}/name"),
+        ("openai", "/{}/function/name"),
+        ("anthropic", "/{}/name"),
+        ("gemini", "/0/functionDeclarations/{}/name"),
+    ] {
+        let listed: Value =
+            serde_json::from_slice(&cli.run(&["tools", "--dialect", COMBINED, "--format", format]).stdout).unwrap();
+        let name = |index: usize| listed.pointer(&pointer.replace("{}", &index.to_string()));
+        let all: Vec<_> = (0..).map_while(name).collect();
+        assert_eq!(all, names, "{format}");
+    }
+    let (status, moved) = cli.call(&["--dialect", COMBINED, "move", r#"{"source": "a.txt", "destination": "b.txt"}"#]);
+    assert_eq!((status, &moved["ok"]), (0, &json!(true)), "{moved}");
+    let stdin = [
+        json!({"tool": editor, "arguments": {"command": "view", "path": "b.txt"}}),
+        json!({"tool": "grep", "arguments": {"pattern": "two"}}),
+        json!({"tool": "write_file", "arguments": {"path": "c.txt", "content": ""}}),
+        json!({"tool": "read_file", "arguments": {"path": "b.txt"}, "dialect": "openai,paddock:read_file"}),
+        json!({"tool": "read_file", "arguments": {"path": "b.txt"}, "dialect": "openai,paddock"}),
+    ];
+    let stdin: String = stdin.iter().map(|line| format!("{line}\n")).collect();
+    let replies = lines(&cli.run_with(&["batch", "--dialect", COMBINED], stdin.as_bytes()));
+    assert!(replies[0]["result"]["output"].as_str().unwrap().contains("2\ttwo"), "{}", replies[0]);
+    assert!(replies[1]["text"].as_str().unwrap().contains("two"), "{}", replies[1]);
+    assert_eq!(replies[2]["error"]["code"], "unknown-tool");
+    assert_eq!(replies[3]["ok"], true, "{}", replies[3]);
+    // Both have a tool `apply_patch`.
+    assert_eq!(replies[4]["error"]["code"], "invalid-argument");
+    let message = replies[4]["error"]["message"].as_str().unwrap();
+    assert!(["`apply_patch`", "`openai`", "`paddock`"].iter().all(|name| message.contains(name)), "{message}");
+    let (_, unknown) = reply(&cli.run(&["tools", "--dialect", "anthropic,paddok:grep"]));
+    assert!(unknown["error"]["hint"].as_str().unwrap().contains("did you mean `paddock`?"), "{unknown}");
+    assert!(!cli.workspace.path().join("c.txt").exists());
+}
+
+#[test]
+fn the_traits_of_any_number_of_combinations_are_found() {
+    // More combinations than a process caches.
+    let cli = Cli::new();
+    let tools = ["grep", "glob", "delete", "move", "restore", "copy", "stat"];
+    let mut stdin = String::new();
+    for number in 0..1_200_usize {
+        let some: Vec<_> =
+            tools.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1).map(|(_, name)| *name).collect();
+        let commas = if some.is_empty() { String::new() } else { format!(",{}", some.join(",")) };
+        let twice = ["openai", "chorus", "codex:grep_files"].get(number >> 7).copied().unwrap_or("openai,chorus");
+        let list = format!("paddock:write_file{commas},{twice}");
+        let arguments = json!({"path": "n.txt", "content": number.to_string()});
+        stdin += &format!("{}\n", json!({"tool": "write_file", "arguments": arguments, "dialect": list}));
+    }
+    let replies = lines(&cli.run_with(&["batch"], stdin.as_bytes()));
+    assert!(replies.len() == 1_200 && replies.iter().all(|reply| reply["ok"] == true), "{:?}", replies.last());
+    assert_eq!(fs::read_to_string(cli.workspace.path().join("n.txt")).unwrap(), "1199");
 }
 
 #[test]
@@ -226,6 +340,8 @@ fn help_has_examples_and_completions_name_the_commands() {
     for command in ["call", "batch", "tools", "mcp", "component", "completions", "policy"] {
         let help = String::from_utf8(cli.run(&[command, "--help"]).stdout).unwrap();
         assert!(help.contains("Example"), "{command}: {help}");
+        let has_dialects = ["call", "batch", "tools", "mcp"].contains(&command);
+        assert_eq!(help.contains("anthropic,paddock:grep,glob"), has_dialects, "{command}: {help}");
     }
     assert!(cli.run(&["--version"]).stdout.starts_with(b"paddock 0."));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

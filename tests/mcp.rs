@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -266,6 +267,116 @@ fn a_long_call_reports_more_and_more() {
     client.close();
 }
 
+#[cfg(unix)]
+impl Client {
+    /// Sends the signal of a client that ends its server, and returns the time until the server has ended successfully.
+    fn terminate(&mut self) -> Duration {
+        let process = rustix::process::Pid::from_child(&self.child);
+        let asked = Instant::now();
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        asked.elapsed()
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server_at_once() {
+    // A busy machine may delay one of them.
+    let idle = (0..5).map(|_| {
+        let mut client = Client::legacy("2025-11-25");
+        client.call(2, "write_file", json!({"path": "a.txt", "content": "a\n"}));
+        client.terminate()
+    });
+    let shortest = idle.min().unwrap();
+    assert!(shortest < Duration::from_millis(100), "{shortest:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_cancels_running_calls_and_nothing_is_lost() {
+    let mut client = Client::legacy("2025-11-25");
+    let arguments = slow(&client);
+    client.ask(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
+    thread::sleep(Duration::from_millis(700));
+    let written = client.call(3, "write_file", json!({"path": "a.txt", "content": "a\n"}));
+    assert_eq!(written["result"]["isError"], false, "{written}");
+    let ended = client.terminate();
+    assert!(ended < Duration::from_secs(2), "{ended:?}");
+    assert_eq!(fs::read_to_string(client.workspace.path().join("a.txt")).unwrap(), "a\n");
+}
+
+#[test]
+fn input_without_a_line_ending_at_the_end_is_served_before_the_server_ends() {
+    let mut client = Client::legacy("2025-11-25");
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {"_meta": {"x": "y".repeat(300_000)}}});
+    client.send(&ping);
+    assert_eq!(client.next()["id"], 2, "longer than one read");
+    client.close();
+}
+
+#[test]
+fn a_combined_list_is_served() {
+    let list = "anthropic,paddock:grep,glob,delete,move,restore";
+    let mut client = Client::start_with(true, json!({}), &["--dialect", list]);
+    let tools = client.request(1, "tools/list", json!({}));
+    let names: Vec<_> =
+        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["str_replace_based_edit_tool", "memory", "grep", "glob", "delete", "move", "restore"]);
+    let create = json!({"command": "create", "path": "a.txt", "file_text": "one\n"});
+    let created = client.call(2, "str_replace_based_edit_tool", create);
+    assert_eq!(created["result"]["content"][0]["text"], "File created successfully at: a.txt", "{created}");
+    let found = client.call(3, "grep", json!({"pattern": "one"}));
+    assert_eq!(found["result"]["structuredContent"]["total_matches"], 1, "{found}");
+    assert_eq!(client.call(4, "read_file", json!({"path": "a.txt"}))["error"]["code"], -32602);
+    client.close();
+
+    let mut client = Client::start_with(true, json!({}), &["--dialect", "codex,paddock"]);
+    let refused = client.request(1, "tools/list", json!({}));
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("`codex`") && message.contains("as in `paddock:"), "{message}");
+    client.close();
+}
+
+/// Returns the exit status and standard error of a server whose client disconnects at once, and its directories.
+fn started(options: &[&str]) -> (Option<i32>, String) {
+    let home = TempDir::new().unwrap();
+    for name in ["one", "two"] {
+        fs::create_dir(home.path().join(name)).unwrap();
+    }
+    fs::write(home.path().join("file"), "").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+    command.arg("mcp").args(options).current_dir(&home).env("PADDOCK_STATE_DIR", home.path().join("state"));
+    command.env("XDG_CONFIG_HOME", home.path().join("none")).env_remove("PADDOCK_POLICY");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.stdout.is_empty());
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_missing_root_is_an_error_or_is_left_out_with_a_message() {
+    let missing = "cannot open the root `missing`: No such file or directory";
+    let left_out = "paddock: the root `missing` is left out: No such file or directory";
+    let reference = ["--dialect", "mcp-filesystem"];
+    for (options, status, told) in [
+        (&["--root", "missing"][..], 3, missing),
+        (&["--root", "missing", "--root", "gone"], 3, missing),
+        (&["--root", "file"], 3, "cannot open the root `file`"),
+        (&["--root", "one"], 0, ""),
+        (&["--root", "one", "--root", "missing", "--root", "two:ro"], 0, left_out),
+        // Relative paths start in the first root.
+        (&["--root", "missing", "--root", "one"], 3, missing),
+        (&[&reference[..], &["--root", "missing", "--root", "one"]].concat(), 0, left_out),
+        (&[&reference[..], &["--root", "missing", "--root", "gone"]].concat(), 3, missing),
+        (&[&reference[..], &["--root", "missing"]].concat(), 3, missing),
+    ] {
+        let (exit, stderr) = started(options);
+        assert_eq!(exit, Some(status), "{options:?}: {stderr}");
+        assert!(stderr.contains(told) && stderr.is_empty() == told.is_empty(), "{options:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), usize::from(!told.is_empty()), "{options:?}: {stderr}");
+    }
+}
+
 #[test]
 fn a_cancelled_call_stops_and_says_nothing_more() {
     let mut client = Client::legacy("2025-11-25");
@@ -387,14 +498,19 @@ fn an_older_client_s_roots_are_the_workspace_in_the_dialect_of_the_reference_ser
     for path in &paths {
         fs::write(path.join("a.txt"), "here\n").unwrap();
     }
-    let options = ["--dialect", "mcp-filesystem", "--set", "blocked_directories=[private]"];
+    roots_replace_those_of_the_command_line("mcp-filesystem", &paths);
+    roots_replace_those_of_the_command_line("mcp-filesystem,paddock:restore", &paths);
+}
+
+fn roots_replace_those_of_the_command_line(dialect: &str, paths: &[PathBuf; 2]) {
+    let options = ["--dialect", dialect, "--set", "blocked_directories=[private]"];
     let mut client = Client::start_with(false, json!({"roots": {"listChanged": true}}), &options);
     fs::write(client.workspace.path().join("own.txt"), "own\n").unwrap();
     let about = json!({"name": "test", "version": "1"});
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": client.capabilities, "clientInfo": about});
     client.request(1, "initialize", hello);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    for (id, path) in (2..).zip(&paths) {
+    for (id, path) in (2..).zip(paths) {
         // The server may process a notification after the call that follows it.
         let question = (0..100).find_map(|_| {
             client.ask(10 * id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));

@@ -162,6 +162,80 @@ fn the_patch_is_what_git_applies() {
 }
 
 #[test]
+fn a_move_is_a_rename_that_git_applies() {
+    let fixture = Fixture::new();
+    let copy = fixture.home.path().join("copy");
+    assert!(Command::new("cp").args(["-a"]).arg(fixture.base("")).arg(&copy).status().unwrap().success());
+    let before = tree_of(&fixture.base(""));
+    let overlay = fixture.overlay("o");
+    for (source, destination) in [
+        ("main.rs", "src/main.rs"),
+        ("bin/run.sh", "bin/run it.sh"),
+        ("data.bin", "q\"uote ü.bin"),
+        ("link", "link2"),
+        ("gone", "went"),
+    ] {
+        ok(&overlay, "move", json!({"source": source, "destination": destination}));
+    }
+    let (_, status) = fixture.paddock(&["status", "o"]);
+    for line in
+        ["R main.rs -> src/main.rs", "R bin/run.sh -> bin/run it.sh", "R link -> link2", "A src/", "D gone/", "A went/"]
+    {
+        assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
+    }
+    let (_, patch) = fixture.paddock(&["diff", "o"]);
+    let renames = patch.lines().filter(|line| *line == "similarity index 100%").count();
+    assert!(renames >= 5 && !patch.contains("@@") && !patch.contains("file mode"), "{patch}");
+    assert!(patch.contains("rename from data.bin\nrename to \"q\\\"uote ü.bin\"\n"), "{patch}");
+    let found = overlay.diff(&[], false).unwrap();
+    let moved = found.differences.iter().find(|difference| difference.path == "src/main.rs").unwrap();
+    assert_eq!(moved.moved_from.as_deref(), Some("main.rs"));
+
+    let applied = git(&copy, &["apply", "--verbose"], &patch);
+    assert!(applied.status.success(), "{}\n{patch}", String::from_utf8_lossy(&applied.stderr));
+    assert_eq!(mode(&copy.join("bin/run it.sh")), 0o755);
+    assert!(fixture.paddock(&["commit", "o"]).0);
+    assert_eq!(without_directories(tree_of(&copy)), without_directories(tree_of(&fixture.base(""))));
+    let reverted = git(&copy, &["apply", "--reverse"], &patch);
+    assert!(reverted.status.success(), "{}", String::from_utf8_lossy(&reverted.stderr));
+    assert_eq!(without_directories(tree_of(&copy)), without_directories(before));
+}
+
+#[test]
+fn a_discarded_overlay_is_not_listed() {
+    let fixture = Fixture::new();
+    let list = || fixture.paddock(&["list"]).1;
+    let write = |name: &str| ok(&fixture.overlay(name), "write_file", json!({"path": "x/new.txt", "content": "n"}));
+    for name in ["all", "some", "committed", "kept"] {
+        write(name);
+    }
+    assert_eq!(list(), "all\ncommitted\nkept\nsome\n");
+    let open = fixture.overlay("all");
+    assert!(fixture.paddock(&["discard", "all"]).0);
+    assert!(fixture.paddock(&["discard", "some", "x"]).0);
+    assert!(fixture.paddock(&["commit", "committed"]).0);
+    assert!(fixture.paddock(&["checkpoint", "kept", "first"]).0 && fixture.paddock(&["discard", "kept"]).0);
+    assert_eq!(list(), "kept\n", "it can be rolled back");
+    // Its directory stays, for a process that has it open and for further calls.
+    assert_eq!(fixture.paddock(&["status", "all"]), (true, "nothing differs from the base\n".to_owned()));
+    ok(&open, "write_file", json!({"path": "again.txt", "content": "n"}));
+    write("some");
+    assert_eq!(list(), "all\nkept\nsome\n");
+
+    // A crash can leave layers that are not current, before and after the replacement.
+    let directory = fixture.home.path().join("state/overlays/all");
+    assert!(fixture.paddock(&["discard", "all"]).0);
+    for stale in ["layers-0", "layers-9"] {
+        fs::create_dir_all(directory.join(stale).join("upper/workspace")).unwrap();
+        fs::write(directory.join(stale).join("upper/workspace/left.txt"), "left").unwrap();
+    }
+    assert_eq!(list(), "kept\nsome\n");
+    // Damage is not hidden.
+    fs::write(directory.join("current"), "damaged").unwrap();
+    assert_eq!(list(), "all\nkept\nsome\n");
+}
+
+#[test]
 fn it_is_taken_over_in_part_and_the_rest_thrown_away() {
     let fixture = Fixture::new();
     let before = tree_of(&fixture.base(""));
@@ -170,7 +244,7 @@ fn it_is_taken_over_in_part_and_the_rest_thrown_away() {
     let wanted = seen(&overlay);
     let (good, status) = fixture.paddock(&["status", "o"]);
     assert!(good);
-    for line in ["M main.rs", "A bin/new.sh", "D gone/", "D gone/deep/x.txt", "A deep/", "D link", "A link2"] {
+    for line in ["M main.rs", "A bin/new.sh", "D gone/", "D gone/deep/x.txt", "A deep/", "R link -> link2"] {
         assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
     }
     let (good, said) = fixture.paddock(&["commit", "o", "main.rs", "deep", "gone"]);

@@ -16,8 +16,8 @@ mod session;
 use std::cell::Cell;
 
 use paddock_dialects::call::Call;
-use paddock_dialects::registry::DIALECTS;
-use paddock_dialects::spec::{ToolSpec, ToolTraits};
+use paddock_dialects::registry::{DIALECTS, Tool, Toolset};
+use paddock_dialects::spec::ToolTraits;
 use paddock_dialects::{call, registry, schema};
 use paddock_ops::{audit, overlay};
 use paddock_types::accessed_paths::AccessedPaths;
@@ -58,9 +58,9 @@ impl tools::Guest for Component {
     }
 
     fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
-        let dialect = registry::find(&dialect).map_err(Convert::lower)?;
-        let policy = policy(dialect.name).map_err(Convert::lower)?;
-        Ok(dialect.listed(policy.commands.enabled).map(describe).collect())
+        let tools = registry::find(&dialect).map_err(Convert::lower)?;
+        let policy = policy(&dialect).map_err(Convert::lower)?;
+        Ok(tools.listed(policy.commands.enabled).into_iter().map(|tool| describe(&tools, tool)).collect())
     }
 
     fn changes(dialect: String, name: String) -> Option<bool> {
@@ -318,7 +318,9 @@ fn keep(dialect: &str, policy: Policy) {
     POLICY.set(Some((dialect.to_owned(), policy)));
 }
 
-fn describe(tool: &ToolSpec) -> tools::Tool {
+fn describe(tools: &Toolset, tool: Tool) -> tools::Tool {
+    let description = tools.description(tool);
+    let tool = tool.spec;
     let (read_only, destructive, idempotent) = match tool.effect {
         ToolTraits::Reads => (true, false, true),
         ToolTraits::Notes => (true, false, false),
@@ -328,7 +330,7 @@ fn describe(tool: &ToolSpec) -> tools::Tool {
     };
     tools::Tool {
         name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
+        description,
         input_schema: schema::input(tool.params).to_string(),
         output_schema: schema::result(&tool.output),
         annotations: tools::Annotations { title: tool.title.to_owned(), read_only, destructive, idempotent },

@@ -329,3 +329,83 @@ fn ready() -> MemoryFs {
     refactor(&memory);
     memory
 }
+
+#[test]
+fn a_move_is_told_as_such() {
+    let memory = fixture();
+    for path in ["same/1.txt", "same/2.txt"] {
+        put(&memory, path, "same\n");
+    }
+    let told = || {
+        let (policy, fs) = (policy(), over(&memory));
+        let args = DiffArgs { patch: true, ..DiffArgs::default() };
+        let diff = Transaction::open(&fs, &policy).unwrap().diff(&args).unwrap();
+        let moves = diff.differences.into_iter().filter_map(|new| Some((new.moved_from?, new.path)));
+        (moves.map(|(from, to)| format!("{from} -> {to}")).collect::<Vec<_>>(), diff.patch)
+    };
+    work(&memory, "move", json!({"source": "a.txt", "destination": "new/a \"b\".txt"}));
+    let (moves, patch) = told();
+    assert_eq!(moves, ["a.txt -> new/a \"b\".txt"]);
+    let head = r#"diff --git a/a.txt "b/new/a \"b\".txt""#;
+    assert_eq!(patch, format!("{head}\nsimilarity index 100%\nrename from a.txt\nrename to \"new/a \\\"b\\\".txt\"\n"));
+
+    work(&memory, "move", json!({"source": "link", "destination": "link2"}));
+    work(&memory, "move", json!({"source": "d", "destination": "moved"}));
+    work(&memory, "move", json!({"source": "same", "destination": "pair"}));
+    assert_eq!(
+        told().0,
+        [
+            "link -> link2",
+            "d/c.txt -> moved/c.txt",
+            "d/e/f.txt -> moved/e/f.txt",
+            "d/e/g.bin -> moved/e/g.bin",
+            "a.txt -> new/a \"b\".txt",
+            "same/1.txt -> pair/1.txt",
+            "same/2.txt -> pair/2.txt"
+        ]
+    );
+
+    // Other content, a copy, and a file that the base has changed since are no moves.
+    work(&memory, "write_file", json!({"path": "pair/1.txt", "content": "other\n"}));
+    work(&memory, "copy", json!({"source": "k/l.txt", "destination": "k/copy.txt"}));
+    put(&memory, "d/c.txt", "changed\n");
+    let (moves, patch) = told();
+    assert!(!moves.iter().any(|told| told.contains("copy.txt") || told.contains("d/c.txt")), "{moves:?}");
+    assert!(moves.contains(&"same/1.txt -> pair/2.txt".to_owned()), "{moves:?}");
+    assert!(patch.contains("deleted file mode 100644\nindex"), "{patch}");
+}
+
+#[test]
+fn many_moves_of_the_same_content_are_found_in_time() {
+    let memory = fixture();
+    for number in 0..2_000 {
+        put(&memory, &format!("many/{number:04}"), "");
+    }
+    work(&memory, "move", json!({"source": "many", "destination": "lots"}));
+    let (policy, fs) = (policy(), over(&memory));
+    let diff = Transaction::open(&fs, &policy).unwrap().diff(&DiffArgs::default()).unwrap();
+    let moved = diff.differences.iter().filter_map(|new| Some((new.moved_from.as_ref()?, &new.path)));
+    let mut count = 0;
+    for (from, to) in moved {
+        assert_eq!(from.replace("many", "lots"), *to);
+        count += 1;
+    }
+    assert_eq!(count, 2_000);
+}
+
+#[test]
+fn an_overlay_without_differences_has_empty_layers() {
+    let memory = fixture();
+    work(&memory, "write_file", json!({"path": "x/y.txt", "content": "y\n"}));
+    work(&memory, "delete", json!({"path": "b.txt"}));
+    let (policy, fs) = (policy(), over(&memory));
+    let overlay = Transaction::open(&fs, &policy).unwrap();
+    overlay.discard(&["b.txt".to_owned()]).unwrap();
+    overlay.discard(&["x".to_owned()]).unwrap();
+    let state = memory.preopens().remove(1).dir;
+    let top = memory.open_dir(&memory.open_dir(&state, "overlays").unwrap(), "o").unwrap();
+    let layers: Vec<_> = memory.list(&top).unwrap().entries.into_iter().map(|entry| entry.name).collect();
+    let layers: Vec<_> = layers.iter().filter(|name| name.starts_with("layers-")).collect();
+    assert_eq!(layers, ["layers-1"]);
+    assert!(memory.list(&memory.open_dir(&top, "layers-1").unwrap()).unwrap().entries.is_empty());
+}

@@ -1,5 +1,7 @@
 //! A call in a dialect: decodes the arguments and renders the outcome.
 
+use std::rc::Rc;
+
 use paddock_ops::audit;
 use paddock_types::error::{Error, ErrorText, Result};
 use paddock_types::outcome::Outcome;
@@ -10,40 +12,46 @@ use paddock_workspace::Workspace;
 
 use crate::answer::{CallContext, FailedCall};
 use crate::args::Args;
-use crate::spec::ToolSpec;
-use crate::{Dialect, Names, paddock, registry};
+use crate::registry::{Tool, Toolset};
+use crate::{Names, paddock, registry};
 
 /// A call whose arguments match its tool.
 pub struct Call {
-    /// Dialect in which the call is decoded and answered.
-    pub dialect: &'static Dialect,
-    tool: &'static ToolSpec,
+    /// Tools of the caller.
+    pub tools: Rc<Toolset>,
+    tool: Tool,
     args: Args,
     /// Decoded request.
     pub request: Request,
 }
 
 impl Call {
-    /// Decodes a call of the tool `name` with `arguments`, a JSON object.
+    /// Decodes a call of the tool `name` with `arguments`, a JSON object. `dialect` is the name of a dialect or a list,
+    /// as [`registry::find`] takes it.
     ///
     /// # Errors
     ///
     /// The outcome that reports an unknown dialect or tool, or invalid arguments.
     pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
-        let dialect = registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?;
-        let failed = |tool, args: Option<&Args>, error: Error| {
-            let error = error.in_names(&dialect.names(tool));
-            let reported = (dialect.failure)(&FailedCall { tool, args, error: &error });
+        let tools = Rc::new(registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?);
+        let Some(tool) = tools.entry(name) else {
+            let error = ErrorText::from(tools.unknown_tool(name));
+            let failure = tools.first().failure;
+            let reported = failure(&FailedCall { tool: None, args: None, error: &error });
+            return Err(Box::new(Outcome::reported(reported, Some(error), Vec::new())));
+        };
+        let failed = |args: Option<&Args>, error: Error| {
+            let error = error.in_names(&Names::of(&tools, tool));
+            let reported = (tool.dialect.failure)(&FailedCall { tool: Some(tool.spec), args, error: &error });
             Box::new(Outcome::reported(reported, Some(error), Vec::new()))
         };
-        let Some(tool) = dialect.tool(name) else { return Err(failed(None, None, dialect.unknown_tool(name))) };
-        let args = Args::decode(tool, arguments).map_err(|error| failed(Some(tool), None, error))?;
-        let request = (tool.request)(&args).map_err(|error| failed(Some(tool), Some(&args), error))?;
-        Ok(Self { dialect, tool, args, request })
+        let args = Args::decode(tool.spec, arguments).map_err(|error| failed(None, error))?;
+        let request = (tool.spec.request)(&args).map_err(|error| failed(Some(&args), error))?;
+        Ok(Self { tools, tool, args, request })
     }
 
     fn names(&self) -> Names {
-        self.dialect.names(Some(self.tool))
+        Names::of(&self.tools, self.tool)
     }
 
     /// Renders the outcome of the call. The changes are taken from the workspace.
@@ -56,7 +64,7 @@ impl Call {
             random: workspace.map_or(0, |workspace| workspace.fs.random()),
             names: self.names(),
         };
-        let answer = (self.tool.answer)(&asked, answer);
+        let answer = (self.tool.spec.answer)(&asked, answer);
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {
             Ok(mut reported) => {
@@ -65,8 +73,8 @@ impl Call {
             }
             Err(error) => {
                 let error = error.in_names(&self.names());
-                let failed = FailedCall { tool: Some(self.tool), args: Some(&self.args), error: &error };
-                Outcome::reported((self.dialect.failure)(&failed), Some(error), changes)
+                let failed = FailedCall { tool: Some(self.tool.spec), args: Some(&self.args), error: &error };
+                Outcome::reported((self.tool.dialect.failure)(&failed), Some(error), changes)
             }
         };
         Outcome { accessed_paths, ..outcome }

@@ -1,7 +1,9 @@
 //! Dialects: the only code that knows names, units and shapes of JSON. A dialect is a table of tools over the shared
 //! operations.
 
-use paddock_types::error::{Code, Error, Term, Vocabulary};
+use std::rc::Rc;
+
+use paddock_types::error::{Term, Vocabulary};
 use serde::Serialize;
 
 pub mod answer;
@@ -30,8 +32,8 @@ pub mod weakincentives;
 use paddock_types::rendered::Rendered;
 
 use crate::answer::FailedCall;
-use crate::argument_names::nearest;
 use crate::param::{Param, ParamKind};
+use crate::registry::{Tool, Toolset};
 use crate::spec::ToolSpec;
 
 /// Names, units and shapes of one set of tools.
@@ -54,13 +56,25 @@ pub struct Dialect {
 pub struct Names {
     dialect: &'static Dialect,
     tool: Option<&'static ToolSpec>,
+    /// All tools of the caller; `None` if these are the tools of the dialect.
+    tools: Option<Rc<Toolset>>,
+}
+
+impl Names {
+    /// Returns the names for a tool of `tools`.
+    pub fn of(tools: &Rc<Toolset>, tool: Tool) -> Self {
+        Self { dialect: tool.dialect, tool: Some(tool.spec), tools: Some(Rc::clone(tools)) }
+    }
 }
 
 impl Vocabulary for Names {
     fn name(&self, term: Term) -> Option<&str> {
         let mut own = self.dialect.names.iter().filter(|(known, _)| *known == term).map(|(_, name)| *name);
         if term.is_tool() {
-            return own.next();
+            return match &self.tools {
+                Some(tools) => tools.name_of(term, self.dialect),
+                None => own.next(),
+            };
         }
         let params = self.tool?.params;
         own.chain([term.name()]).find(|name| takes(params, name))
@@ -86,7 +100,7 @@ fn to_json(value: &impl Serialize) -> String {
 impl Dialect {
     /// Returns the caller's names for a tool; `tool` is `None` if no tool has the requested name.
     pub fn names(&'static self, tool: Option<&'static ToolSpec>) -> Names {
-        Names { dialect: self, tool }
+        Names { dialect: self, tool, tools: None }
     }
 
     /// Returns all tools; those that run commands come last.
@@ -94,23 +108,14 @@ impl Dialect {
         self.tools.iter().chain(self.commands)
     }
 
-    /// Returns the listed tools, with or without those that run commands.
-    pub fn listed(&self, with_commands: bool) -> impl Iterator<Item = &'static ToolSpec> {
-        self.tools.iter().chain(Some(self.commands).filter(|_| with_commands).into_iter().flatten())
-    }
-
     /// Returns the tool of that name. A `.` in the tool's name may be replaced by `_`, for clients that allow only
     /// letters, digits, `_` and `-`.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
-        self.all().find(|tool| tool.name == name || tool.name.replace('.', "_") == name)
+        self.all().find(|tool| is_called(tool.name, name))
     }
+}
 
-    fn unknown_tool(&self, name: &str) -> Error {
-        let names: Vec<_> = self.tools.iter().map(|tool| tool.name).collect();
-        let error = Error::new(Code::UnknownTool, format!("there is no tool `{name}`"));
-        match nearest(name, &names) {
-            Some(near) => error.hint(format!("did you mean `{near}`? The tools are {}", names.join(", "))),
-            None => error.hint(format!("the tools are {}", names.join(", "))),
-        }
-    }
+/// Returns whether calls by this name are calls of the tool.
+fn is_called(tool: &str, name: &str) -> bool {
+    tool.len() == name.len() && tool.bytes().zip(name.bytes()).all(|(a, b)| a == b || (a, b) == (b'.', b'_'))
 }

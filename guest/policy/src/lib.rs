@@ -102,17 +102,24 @@ fn difference(own: Map<String, Value>, other: &Value) -> Map<String, Value> {
     changed.collect()
 }
 
-/// Returns the defaults of a dialect, from its specification.
+/// Returns the defaults of a dialect, from its specification. The defaults of one dialect in a list are in force for
+/// all tools of the list.
 pub fn of_dialect(dialect: &str) -> Option<Value> {
-    match dialect {
-        "dotnet-prompt" => Some(serde_json::json!({
+    includes(dialect, "dotnet-prompt").then(|| {
+        serde_json::json!({
             "blocked_directories": ["bin", "obj", ".git", "node_modules"],
             "blocked_extensions": [".exe", ".dll", ".so", ".dylib"],
             "approval": "on-delete",
             "enable_audit_logging": true,
-        })),
-        _ => None,
-    }
+        })
+    })
+}
+
+/// Returns whether `list`, the name of a dialect or a list of several such as `anthropic,paddock:grep,glob`, includes
+/// tools of `dialect`.
+pub fn includes(list: &str, dialect: &str) -> bool {
+    let is_of = |item: &str| item.strip_prefix(dialect).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+    list.split(',').any(is_of)
 }
 
 /// Returns the JSON Schema of a policy.

@@ -12,7 +12,7 @@ use super::{progress, status, workspace};
 /// Make the calls on standard input, one JSON object per line, and print one result per line
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each line is {\"tool\": NAME, \"arguments\": {...}, \"dialect\": NAME}; a dialect there goes before --dialect.
+Each line is {\"tool\": NAME, \"arguments\": {...}, \"dialect\": LIST}; a dialect there goes before --dialect.
 The exit status is 1 where any call failed.
 
 Example:

@@ -45,7 +45,7 @@ Examples:
   paddock call grep '{\"pattern\": \"TODO\", \"glob\": \"*.rs\"}'
   paddock call --root ~/project --read-only read_file '{\"path\": \"README.md\"}'
   paddock call --set limits.max_lines=500 --set 'blocked_directories=[secrets]' tree
-  paddock tools --format anthropic
+  paddock tools --dialect anthropic,paddock:grep,glob --format anthropic
   paddock mcp --root ~/project --root ~/notes:ro
 
 Exit status: 0 all went well, 1 a tool failed, 2 wrong usage, 3 the host failed.";

@@ -1,28 +1,39 @@
 //! `paddock mcp`: serves MCP over standard input and output.
 
+use std::io::{ErrorKind, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use paddock::mcp::{Log, Server};
+use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::runtime::Handle;
 
 use super::workspace;
 
-/// Maximum time that calls may continue after the client has closed the connection.
+/// Maximum time for which the process waits for cancelled calls to end, after the client has closed the connection or a
+/// signal has arrived.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Maximum number of bytes of standard input that wait for the server.
+const BUFFER: usize = 64 * 1024;
 
 /// Serve the tools to an MCP client over standard input and output
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   paddock mcp --root ~/project
-  paddock mcp --root ~/project --root ~/notes:ro")]
+  paddock mcp --root ~/project --root ~/notes:ro
+  paddock mcp --dialect anthropic,paddock:grep,glob,delete,move,restore
+
+A further root that cannot be opened is left out, with a message on standard error. In the dialect `mcp-filesystem` this
+includes the first root, and the roots of a client that has roots replace those of --root.")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: workspace::Options,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let options = args.workspace;
+    let options = args.workspace.without_missing_roots();
     let log = Log::default();
     let listener = log.listener();
     let workspace = options.build(options.builder()?.on_event(listener.clone()))?;
@@ -44,13 +55,36 @@ fn serve(server: Server) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         tokio::select! {
-            served = server.serve(tokio::io::stdin(), tokio::io::stdout()) => served,
+            served = server.serve(stdin(), tokio::io::stdout()) => served,
             () = told_to_end() => Ok(()),
         }
     });
-    // A thread blocks on standard input and cannot be interrupted.
+    // The server is gone, which has cancelled its calls.
     runtime.shutdown_timeout(GRACE);
     Ok(result?)
+}
+
+/// Returns standard input, read by a thread outside of the runtime. A read cannot be interrupted, and the runtime waits
+/// for its own threads at the end.
+fn stdin() -> DuplexStream {
+    let (mut sender, receiver) = tokio::io::duplex(BUFFER);
+    let runtime = Handle::current();
+    std::thread::spawn(move || {
+        let (mut stdin, mut buffer) = (std::io::stdin().lock(), vec![0; BUFFER]);
+        loop {
+            let length = match stdin.read(&mut buffer) {
+                Err(cause) if cause.kind() == ErrorKind::Interrupted => continue,
+                Ok(length) => length,
+                Err(_) => 0,
+            };
+            // The end of the input, or of the server.
+            let Some(bytes) = buffer.get(..length).filter(|bytes| !bytes.is_empty()) else { return };
+            if runtime.block_on(sender.write_all(bytes)).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// Waits for a signal that ends the process, so that sessions are ended and recorded first.

@@ -1,5 +1,6 @@
 //! `paddock overlay`: lists, commits and discards the changes of an overlay.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -85,9 +86,8 @@ impl Named {
     fn open(self) -> anyhow::Result<Workspace> {
         let name = self.name.clone();
         let workspace = self.workspace.in_overlay(self.name).open()?;
-        let overlays = workspace.overlays()?;
-        if !overlays.contains(&name) {
-            let known = match overlays.as_slice() {
+        if !workspace.has_overlay_directory() {
+            let known = match workspace.overlays()?.as_slice() {
                 [] => "this workspace has no overlays".to_owned(),
                 names => format!("the overlays are {}", escape(&names.join(", "))),
             };
@@ -134,7 +134,9 @@ fn failed(error: ToolError) -> anyhow::Result<ExitCode> {
 
 fn overview(workspace: &Workspace) -> Result<String, ToolError> {
     let diff = workspace.diff(&[], false)?;
-    let mut text: String = diff.differences.iter().map(line).collect();
+    let moved: HashSet<&str> = diff.differences.iter().filter_map(|new| new.moved_from.as_deref()).collect();
+    let shown = diff.differences.iter().filter(|difference| !moved.contains(difference.path.as_str()));
+    let mut text: String = shown.map(line).collect();
     if diff.differences.is_empty() {
         text.push_str("nothing differs from the base\n");
     }
@@ -145,8 +147,13 @@ fn overview(workspace: &Workspace) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// Renders a difference: `A`, `M`, `D` or `T` as in git, the path, and a note if the base changed too.
+/// Renders a difference: `A`, `M`, `D`, `T` or `R` as in git, the path, and a note if the base changed too.
 fn line(difference: &Difference) -> String {
+    let path = difference.path.escape_debug();
+    let stale = if difference.stale { "  (changed in the base too)" } else { "" };
+    if let Some(old) = &difference.moved_from {
+        return format!("R {} -> {path}{stale}\n", old.escape_debug());
+    }
     let letter = match (difference.was, difference.is) {
         (None, _) => 'A',
         (_, None) => 'D',
@@ -155,8 +162,7 @@ fn line(difference: &Difference) -> String {
     };
     let kind = difference.is.or(difference.was);
     let end = if kind == Some(EntryKind::Directory) { "/" } else { "" };
-    let stale = if difference.stale { "  (changed in the base too)" } else { "" };
-    format!("{letter} {}{end}{stale}\n", difference.path.escape_debug())
+    format!("{letter} {path}{end}{stale}\n")
 }
 
 fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Result<ExitCode> {

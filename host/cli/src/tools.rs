@@ -16,10 +16,11 @@ use super::status;
 #[command(after_help = "\
 Examples:
   paddock tools
-  paddock tools --dialect codex --format openai")]
+  paddock tools --dialect codex --format openai
+  paddock tools --dialect anthropic,paddock:grep,glob,delete,move,restore")]
 pub(crate) struct Args {
-    /// Dialect of the tools
-    #[arg(long, value_name = "NAME", default_value = "paddock")]
+    /// Dialect of the tools, or a list such as `anthropic,paddock:grep,glob`
+    #[arg(long, value_name = "LIST", default_value = "paddock")]
     dialect: String,
 
     /// Include the tools that run commands, as if the policy's `commands.enabled` were set

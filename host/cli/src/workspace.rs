@@ -33,8 +33,9 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) memory: Memory,
 
-    /// Dialect, which defines the tools' names, arguments and results
-    #[arg(long, value_name = "NAME", default_value = "paddock")]
+    /// Dialect, which defines the tools' names, arguments and results; a list such as
+    /// `anthropic,paddock:grep,glob` combines dialects, or some of their tools
+    #[arg(long, value_name = "LIST", default_value = "paddock")]
     pub(crate) dialect: String,
 
     /// YAML, TOML or JSON file with the policy for the tools; `paddock policy table` prints all settings
@@ -93,6 +94,28 @@ impl Options {
     /// Returns the same options, in the overlay of that name.
     pub(crate) fn in_overlay(self, name: String) -> Self {
         Self { overlay: Some(name), ..self }
+    }
+
+    /// Returns the same options without the roots that cannot be opened, unless there is no other one. Standard error
+    /// names each of them. Relative paths start in the first root, so that only a dialect without relative paths goes
+    /// on without it.
+    pub(crate) fn without_missing_roots(mut self) -> Self {
+        let is_first_needed = !paddock_policy::includes(&self.dialect, "mcp-filesystem");
+        let mut left_out = Vec::new();
+        let mut roots = Vec::new();
+        for (index, root) in self.root.iter().enumerate() {
+            match root.directory.read_dir() {
+                Err(cause) if index > 0 || !is_first_needed => left_out.push((root, cause)),
+                _ => roots.push(root.clone()),
+            }
+        }
+        if !roots.is_empty() {
+            for (root, cause) in left_out {
+                eprintln!("paddock: the root `{}` is left out: {cause}", root.directory.display());
+            }
+            self.root = roots;
+        }
+        self
     }
 
     /// Opens the workspace that the options describe. A call that needs approval prompts the person at the

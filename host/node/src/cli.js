@@ -6,18 +6,20 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { toolError } from './errors.js';
 import { PaddockError, Workspace, tools } from './index.js';
+import { failed } from './outcome.js';
 
 const USAGE = `\
 usage: paddock mcp DIR [options]                serve the tools over stdin and stdout
        paddock call DIR TOOL [JSON | -] [options]   call one tool
        paddock batch DIR [options]              make the calls on stdin, one JSON object a line, a result a line
-       paddock tools [--dialect NAME] [--format mcp|openai|anthropic|gemini]
+       paddock tools [--dialect LIST] [--format mcp|openai|anthropic|gemini]
 
 options:
   --root DIR         a further directory; DIR:ro only to look at; can be repeated
   --read-only        let nothing be changed
-  --dialect NAME     whose tool names, arguments and results to have
+  --dialect LIST     whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects
   --policy FILE      a JSON file that says what tools may do
   --state-dir DIR    where to keep journals and backups
   --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
@@ -31,7 +33,7 @@ async function main(argv) {
   const { values, positionals } = parse(argv);
   const [command, directory, tool, json = '{}'] = positionals;
   if (values.help) return print(USAGE);
-  if (command === 'tools') return print(`${JSON.stringify(await tools({ dialect: values.dialect, format: format(values.format) }), null, 2)}\n`);
+  if (command === 'tools') return await list(values);
   if (command !== 'mcp' && command !== 'call' && command !== 'batch') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
   if (directory === undefined) throw new Usage(`\`${command}\` needs a directory`);
   if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
@@ -49,29 +51,51 @@ async function main(argv) {
   }
 }
 
+/** Prints the tools of a dialect. @param {any} values @returns {Promise<number>} 1 if there is no such dialect. */
+async function list(values) {
+  try {
+    return print(`${JSON.stringify(await tools({ dialect: values.dialect, format: format(values.format) }), null, 2)}\n`);
+  } catch (cause) {
+    if (!(cause instanceof PaddockError)) throw cause;
+    shown(failed(cause));
+    return 1;
+  }
+}
+
 /** @param {Workspace} workspace @returns {Promise<number>} 1 if any call failed. */
 async function batch(workspace) {
   let ok = true;
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue;
-    const { tool, arguments: args = {}, dialect } = ofBatch(line);
-    ok = shown(await workspace.call(tool, args, { dialect })) && ok;
+    ok = shown(await ofBatch(workspace, line)) && ok;
   }
   return ok ? 0 : 1;
 }
 
-/** @param {string} line */
-function ofBatch(line) {
-  const call = JSON.parse(line);
+/** Makes the call of a line; a wrong line is a failed call. @param {Workspace} workspace @param {string} line */
+function ofBatch(workspace, line) {
+  /** @type {any} */
+  let call;
+  try {
+    call = JSON.parse(line);
+  } catch {}
   const isCall = typeof call?.tool === 'string' && Object.keys(call).every((name) => ['tool', 'arguments', 'dialect'].includes(name));
-  if (!isCall) throw new Usage('a line is {"tool", "arguments", "dialect"}');
-  return call;
+  if (!isCall) return failed(toolError('invalid-argument', 'a line is {"tool", "arguments", "dialect"}'));
+  const { tool, arguments: args = {}, dialect } = call;
+  return workspace.call(tool, args, { dialect });
 }
 
 /** Prints the outcome of a call. @param {import('./outcome.js').Outcome} outcome @returns {boolean} Whether the call succeeded. */
-function shown({ ok, result, text, changes }) {
-  print(`${JSON.stringify(ok ? { ok, result, text, changes } : { ok, error: result })}\n`);
+function shown({ ok, error, result, text, changes }) {
+  // A failed call seldom changes anything; if it did, the caller has to know.
+  const made = ok || changes.length > 0 ? { changes } : {};
+  print(`${JSON.stringify({ ok, ...(error && { error: plain(error) }), result, text, ...made })}\n`);
   return ok;
+}
+
+/** Returns an error with the same members in every dialect. @param {import('./errors.js').ToolError} error */
+function plain({ code, message, path = null, hint = null }) {
+  return { code, message, path, hint };
 }
 
 /** @param {string[]} argv @returns {{values: any, positionals: string[]}} */

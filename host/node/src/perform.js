@@ -46,6 +46,9 @@ export class Unprepared extends Error {}
 /** @type {Map<string, boolean>} */
 const known = new Map();
 
+/** Maximum number of tools in `known`. */
+const MAX_KNOWN = 1_024;
+
 /**
  * @param {Host} host
  * @param {Job} job
@@ -93,7 +96,8 @@ function changes(host, { dialect, tool }) {
   const name = `${dialect}\0${tool}`;
   const isChanging = known.get(name) ?? host.guest.call('tools', 'changes', [dialect, tool]);
   // Unknown names are not stored, because a caller could ask for any number of them.
-  if (isChanging !== undefined) known.set(name, isChanging);
+  // Callers can combine dialects in any number of ways.
+  if (isChanging !== undefined && known.size < MAX_KNOWN) known.set(name, isChanging);
   return isChanging ?? false;
 }
 

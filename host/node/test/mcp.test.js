@@ -82,6 +82,55 @@ test('other commands, and what the exit status says', async () => {
   }
 });
 
+const batch = (here, lines) => {
+  const done = promisify(execFile)(process.execPath, [CLI, 'batch', here.root], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } });
+  done.child.stdin.end(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+  return done.catch((error) => error).then(({ stdout }) => stdout.trimEnd().split('\n').map((line) => JSON.parse(line)));
+};
+
+test('errors have the same members in every dialect', async () => {
+  const here = place({ 'a.txt': 'one\n' });
+  const missing = [
+    ['paddock', 'read_file', { path: 'b' }],
+    ['dispatch', 'read_file', { path: 'b' }],
+    ['dotnet-prompt', 'read_file', { path: 'b' }],
+    ['chorus', 'file.read', { path: 'b' }],
+    ['weakincentives', 'read_file', { file_path: 'b' }],
+    ['lincona', 'read_file', { path: 'b' }],
+    ['mcp-filesystem', 'read_text_file', { path: 'b' }],
+    ['anthropic', 'str_replace_based_edit_tool', { command: 'view', path: 'b' }],
+    ['codex', 'read_file', { file_path: 'b' }],
+    ['openai', 'apply_patch', { operation: { type: 'delete_file', path: 'b' } }],
+  ];
+  const calls = missing.flatMap(([dialect, tool, args]) => [
+    ['not-found', { dialect, tool, arguments: args }],
+    ['invalid-argument', { dialect, tool, arguments: { no_such_argument: [1] } }],
+    ['unknown-tool', { dialect, tool: 'no_such_tool' }],
+  ]);
+  calls.push(['invalid-argument', 'not json'], ['invalid-argument', { tool: 'stat', argument: {} }]);
+  const shown = await batch(here, calls.map(([, line]) => line));
+  assert.equal(shown.length, calls.length);
+  for (const [index, [code, line]] of calls.entries()) {
+    const { ok, error, text, result } = shown[index];
+    assert.deepEqual([ok, error.code, Object.keys(error)], [false, code, ['code', 'message', 'path', 'hint']], JSON.stringify(line));
+    assert.ok(text && result, JSON.stringify(line));
+    assert.deepEqual(Object.keys(shown[index]), ['ok', 'error', 'result', 'text'], JSON.stringify(line));
+  }
+});
+
+test('dialects combine', async () => {
+  const here = place({ 'a.txt': 'one\n' });
+  const dialect = 'anthropic,paddock:grep,glob';
+  const client = await connect(here, ['--dialect', dialect]);
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  assert.deepEqual(names, ['str_replace_based_edit_tool', 'memory', 'grep', 'glob']);
+  assert.equal((await client.callTool({ name: 'grep', arguments: { pattern: 'one' } })).structuredContent.total_matches, 1);
+  const found = JSON.parse((await run(here, 'call', here.root, 'grep', '{"pattern": "one"}', '--dialect', dialect)).stdout);
+  assert.equal(found.result.total_matches, 1);
+  const refused = await run(here, 'tools', '--dialect', 'codex,paddock');
+  assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'invalid-argument']);
+});
+
 test('a workspace’s own policy is not passed over', async () => {
   const here = place({ '.paddock.yaml': 'read_only: true\n' });
   const failed = await run(here, 'call', here.root, 'stat', '{"path": "."}');

@@ -27,7 +27,12 @@ CALLS = [
     ["move", '{"source": "a.txt", "destination": "b.txt"}'],
     ["--read-only", "write_file", '{"path": "x", "content": "x"}'],
     ["--dialect", "mcp-filesystem", "read_text_file", '{"path": "ü.txt"}'],
+    ["--dialect", "mcp-filesystem", "read_text_file", '{"path": "none"}'],
+    ["--dialect", "anthropic", "str_replace_based_edit_tool", '{"command": "view"}'],
     ["--dialect", "none", "tree"],
+    ["--dialect", "anthropic,paddock:grep,glob", "grep", '{"pattern": "one"}'],
+    ["--dialect", "anthropic,paddock:grep,glob", "tree"],
+    ["--dialect", "codex,paddock", "tree"],
     ["read_file", "-"],
 ]
 
@@ -79,6 +84,53 @@ def test_a_batch_answers_a_line_for_a_line(tmp_path: Path) -> None:
     done = run([*OWN, "batch"], project(tmp_path / "work"), stdin)
     shown = [json.loads(line)["ok"] for line in done.stdout.splitlines()]
     assert (shown, done.returncode) == ([True, False, False, True], 1)
+
+
+MISSING = [
+    ("paddock", "read_file", {"path": "b"}),
+    ("dispatch", "read_file", {"path": "b"}),
+    ("dotnet-prompt", "read_file", {"path": "b"}),
+    ("chorus", "file.read", {"path": "b"}),
+    ("weakincentives", "read_file", {"file_path": "b"}),
+    ("lincona", "read_file", {"path": "b"}),
+    ("mcp-filesystem", "read_text_file", {"path": "b"}),
+    ("anthropic", "str_replace_based_edit_tool", {"command": "view", "path": "b"}),
+    ("codex", "read_file", {"file_path": "b"}),
+    ("openai", "apply_patch", {"operation": {"type": "delete_file", "path": "b"}}),
+]
+"""A call that fails because a file is missing, in each dialect."""
+
+
+def test_errors_have_the_same_members_in_every_dialect(tmp_path: Path) -> None:
+    directory = project(tmp_path / "work")
+    assert [dialect for dialect, *_ in MISSING] == paddock.dialects()
+    calls = [(call, "not-found") for call in MISSING]
+    calls += [((dialect, tool, {"no_such_argument": [1]}), "invalid-argument") for dialect, tool, _ in MISSING]
+    calls += [((dialect, "no_such_tool", {}), "unknown-tool") for dialect, *_ in MISSING]
+    lines = [{"dialect": dialect, "tool": tool, "arguments": given} for (dialect, tool, given), _ in calls]
+    done = run([*OWN, "batch"], directory, "\n".join(json.dumps(line) for line in lines).encode())
+    for (call, code), line in zip(calls, done.stdout.splitlines(), strict=True):
+        shown = json.loads(line)
+        assert list(shown) == ["ok", "error", "result", "text"], call
+        assert list(shown["error"]) == ["code", "message", "path", "hint"], call
+        assert (shown["ok"], shown["error"]["code"]) == (False, code), call
+        assert shown["text"] and shown["result"], call
+    wrong = run([*OWN, "call", "--dialect", "codex", "read_file", "{"], directory)
+    assert list(json.loads(wrong.stdout)) == ["ok", "error", "result", "text"]
+
+
+def test_dialects_combine(tmp_path: Path) -> None:
+    directory = project(tmp_path / "work")
+    combined = "anthropic,paddock:grep,glob"
+    found = run([*OWN, "call", "--dialect", combined, "grep", '{"pattern": "two"}'], directory)
+    assert json.loads(found.stdout)["result"]["total_matches"] == 1
+    names = [tool["name"] for tool in paddock.tools(combined, "anthropic")]
+    assert names == ["str_replace_based_edit_tool", "memory", "grep", "glob"]
+    refused = run([*OWN, "tools", "--dialect", "codex,paddock"], directory)
+    assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (1, "invalid-argument")
+    with paddock.Workspace(directory) as workspace:
+        outcome = workspace.call("stat", "{}", dialect=combined)
+    assert outcome.error is not None and outcome.error.code == "unknown-tool"
 
 
 def test_statuses(tmp_path: Path) -> None:

@@ -6,6 +6,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::call::Call;
 use crate::catalog::bare;
 
+/// Maximum number of tools whose traits are cached.
+const MAX_KNOWN: usize = 1_024;
+
 /// Traits of a tool: how a call of it can affect the workspace. All are false for an unknown tool.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ToolTraits {
@@ -26,7 +29,12 @@ impl ToolTraits {
         }
         // Traits of unknown tools are not cached, because callers can invent any number of names.
         let Some(effect) = Self::query(dialect, tool) else { return Self::default() };
-        *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(effect)
+        // Callers can combine dialects in any number of ways.
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MAX_KNOWN {
+            known.insert(name, effect);
+        }
+        effect
     }
 
     fn query(dialect: &str, tool: &str) -> Option<Self> {

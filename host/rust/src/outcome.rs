@@ -9,7 +9,8 @@ use crate::types::{Change, ChangeKind, ErrorCode, Plan, ToolError};
 
 /// The outcome of a call. A failure of the tool is an outcome too.
 ///
-/// Serializes to the one JSON object that the command line prints.
+/// Serializes to the one JSON object that the command line prints: `ok`, `error` if the tool failed, `result`, `text`
+/// and `changes`. `error` has the same members in every dialect.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -90,14 +91,13 @@ fn json_line(text: String) -> serde_json::Result<Box<RawValue>> {
 
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut record = serializer.serialize_struct("Outcome", 4)?;
+        let mut record = serializer.serialize_struct("Outcome", 5)?;
         record.serialize_field("ok", &self.ok)?;
-        if self.ok {
-            record.serialize_field("result", &self.result)?;
-            record.serialize_field("text", &self.text)?;
-        } else {
-            record.serialize_field("error", &self.result)?;
+        if !self.ok {
+            record.serialize_field("error", &self.error)?;
         }
+        record.serialize_field("result", &self.result)?;
+        record.serialize_field("text", &self.text)?;
         // A failed call seldom changes anything; if it did, the caller has to know.
         if self.ok || !self.changes.is_empty() {
             record.serialize_field("changes", &self.changes)?;

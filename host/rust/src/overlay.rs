@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use paddock_policy::name::is_plain;
@@ -20,6 +20,15 @@ const OVERLAYS: &str = "overlays";
 const STATE: &str = "state";
 /// File with the host path of each root, to detect that an overlay is opened over other directories.
 const ROOTS: &str = "roots.json";
+
+/// Checkpoints, the number of the current layers, and the start of the layers' name.
+const CHECKPOINTS: &str = "checkpoints";
+const CURRENT: &str = "current";
+const LAYERS: &str = "layers-";
+/// Digits of the largest number.
+const MAX_DIGITS: u64 = 20;
+/// Maximum number of attempts to find the layers while calls replace them.
+const ATTEMPTS: usize = 3;
 
 /// The directory of one overlay. The first change creates it.
 #[derive(Clone, Debug)]
@@ -72,7 +81,8 @@ impl OverlayDir {
         &self.base_state
     }
 
-    /// Returns the sorted names of all overlays in a state directory.
+    /// Returns the sorted names of the overlays in a state directory that have changes or checkpoints. The directory of
+    /// a discarded overlay stays, because a process may have it open.
     pub(crate) fn all(state: &StateDir) -> io::Result<Vec<String>> {
         let Some(overlays) = state.get().and_then(|state| state.subdirectory(OVERLAYS).ok()) else {
             return Ok(Vec::new());
@@ -81,6 +91,7 @@ impl OverlayDir {
         let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
         let mut names = names.collect::<io::Result<Vec<_>>>()?;
         names.retain(|name| check_name(name).is_ok());
+        names.retain(|name| overlays.subdirectory(name).is_ok_and(|overlay| is_in_use(&overlay)));
         names.sort_unstable();
         Ok(names)
     }
@@ -131,6 +142,37 @@ impl OverlayDir {
         ToolError::new(ErrorCode::Io, format!("cannot keep changes in the overlay: {cause}"))
             .hint("the person who runs this has to check the state directory; nothing was changed")
     }
+}
+
+/// Returns whether an overlay has changes or checkpoints. `guest/vfs/src/overlay/generation.rs` describes the directory.
+/// An overlay that cannot be examined counts as one in use.
+fn is_in_use(overlay: &Directory) -> bool {
+    let is_filled =
+        |directory: &Directory| directory.entries().entries().map_or(true, |mut entries| entries.next().is_some());
+    if overlay.subdirectory(CHECKPOINTS).is_ok_and(|checkpoints| is_filled(&checkpoints)) {
+        return true;
+    }
+    // A call can replace the layers between the two steps.
+    for _ in 0..ATTEMPTS {
+        let Ok(generation) = current(overlay) else { return true };
+        match overlay.subdirectory(format!("{LAYERS}{generation}")) {
+            Ok(layers) => return is_filled(&layers),
+            Err(_) if current(overlay).ok() == Some(generation) => return false,
+            Err(_) => {}
+        }
+    }
+    true
+}
+
+/// Returns the number of the current layers.
+fn current(overlay: &Directory) -> io::Result<u64> {
+    let mut digits = String::new();
+    match overlay.open_file(CURRENT, private_file().write(false).read(true)) {
+        Ok(file) => file.take(MAX_DIGITS).read_to_string(&mut digits)?,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(cause) => return Err(cause),
+    };
+    digits.parse().map_err(io::Error::other)
 }
 
 fn check_name(name: &str) -> Result<(), &'static str> {

@@ -155,7 +155,13 @@ impl Workspace {
         self.guests().roots.overlay.as_ref()
     }
 
-    /// Returns the names of all overlays over this workspace, in order.
+    /// Returns whether the overlay of the workspace has a directory, which its first change creates. It stays when the
+    /// changes are discarded.
+    pub fn has_overlay_directory(&self) -> bool {
+        self.overlay_dir().is_some_and(|overlay| overlay.get().is_some())
+    }
+
+    /// Returns the names of the overlays over this workspace that have changes or checkpoints, in order.
     pub fn overlays(&self) -> std::io::Result<Vec<String>> {
         let roots = &self.guests().roots;
         let state = roots.overlay.as_ref().map(OverlayDir::base_state).or(roots.state.as_ref());

@@ -301,6 +301,7 @@ impl Convert<session::Difference> for overlay::Shown {
             removed,
             stale: self.is_stale,
             content: self.content,
+            moved_from: self.moved_from,
         }
     }
 }

@@ -47,7 +47,7 @@ enum By {
 impl SearchOrigin {
     fn dialect(&self) -> &'static str {
         match self.by {
-            By::Call(call) => call.dialect.name,
+            By::Call(call) => &call.tools.name,
             By::Typed(_) => NO_DIALECT,
         }
     }

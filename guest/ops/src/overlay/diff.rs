@@ -13,6 +13,8 @@ use crate::overlay::{Transaction, failed, git};
 
 /// Maximum size of a patch in bytes.
 const MAX_PATCH: usize = 64 * 1024 * 1024;
+/// Maximum number of comparisons of a new with a removed entry. Beyond it, a move is a removed and a new entry.
+const MAX_COMPARISONS: usize = 16_000_000;
 
 /// Options of a diff.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +55,8 @@ pub struct Shown {
     pub is_stale: bool,
     /// Path of the new file in the overlay's directory.
     pub content: Option<String>,
+    /// Path of the removed file or link whose content the new one has.
+    pub moved_from: Option<String>,
 }
 
 impl Transaction<'_> {
@@ -64,13 +68,22 @@ impl Transaction<'_> {
     pub fn diff(&self, args: &DiffArgs) -> Result<Diff> {
         let mut diff = Diff::default();
         let chosen = self.choose(&args.paths)?;
-        for (difference, (now, is_there)) in chosen.iter().zip(self.now(&chosen)?) {
-            if is_there {
-                continue;
-            }
-            let mut shown = self.shown(difference, now != difference.was);
+        let states = self.now(&chosen)?;
+        let differing: Vec<_> = chosen.iter().zip(states).filter(|(_, (_, is_there))| !is_there).collect();
+        let sources = move_sources(&differing);
+        for (index, (difference, (now, _))) in differing.iter().enumerate() {
+            let mut shown = self.shown(difference, *now != difference.was);
+            let source = sources.get(index).copied().flatten();
+            let old = source.filter(|source| *source != index).and_then(|source| differing.get(source));
+            let old = old.map(|(old, _)| *old);
+            shown.moved_from = old.map(|old| self.path(old));
             if args.patch {
-                shown.lines = self.push(&mut diff.patch, difference, args).map_err(|fault| match fault {
+                let pushed = match old {
+                    Some(old) => self.push_move(&mut diff.patch, old, difference, args),
+                    None if source.is_some() => Ok(Some((0, 0))),
+                    None => self.push(&mut diff.patch, difference, args),
+                };
+                shown.lines = pushed.map_err(|fault| match fault {
                     Fault::TooLarge => self.too_large(&shown.path),
                     fault => failed("read", &fault),
                 })?;
@@ -93,22 +106,26 @@ impl Transaction<'_> {
         );
         let (was, is) = (difference.was.as_ref().map(BaseEntry::kind), difference.is.as_ref().map(Is::kind));
         let content = (is == Some(Kind::File)).then(|| self.overlay.upper_path(difference));
-        Shown { path: self.path(difference), was, is, old_size, new_size, lines: None, is_stale, content }
+        let path = self.path(difference);
+        Shown { path, was, is, old_size, new_size, lines: None, is_stale, content, moved_from: None }
+    }
+
+    fn push_move(&self, out: &mut String, old: &Difference, new: &Difference, args: &DiffArgs) -> FsResult<Counts> {
+        let (from, to) = (self.path(old), self.path(new));
+        let is_link = matches!(new.is, Some(Is::Link { .. }));
+        let modes = (mode(is_link, &from, &args.executable.0), mode(is_link, &to, &args.executable.1));
+        git::push_move(out, from.trim_start_matches('/'), to.trim_start_matches('/'), modes);
+        if out.len() > MAX_PATCH { Err(Fault::TooLarge) } else { Ok(Some((0, 0))) }
     }
 
     fn push(&self, out: &mut String, difference: &Difference, args: &DiffArgs) -> FsResult<Counts> {
         let path = self.path(difference);
         let old = self.old_content(difference)?;
         let new = self.new_content(difference)?;
-        let mode = |is_link: bool, executable: &[String]| match () {
-            () if is_link => Mode::Link,
-            () if executable.contains(&path) => Mode::Executable,
-            () => Mode::File,
-        };
         let was_link = matches!(difference.was, Some(BaseEntry::Link { .. }));
         let is_link = matches!(difference.is, Some(Is::Link { .. }));
-        let old = old.as_deref().map(|content| Side { mode: mode(was_link, &args.executable.0), content });
-        let new = new.as_deref().map(|content| Side { mode: mode(is_link, &args.executable.1), content });
+        let old = old.as_deref().map(|content| Side { mode: mode(was_link, &path, &args.executable.0), content });
+        let new = new.as_deref().map(|content| Side { mode: mode(is_link, &path, &args.executable.1), content });
         if old.is_none() && new.is_none() {
             return Ok(None);
         }
@@ -152,4 +169,42 @@ impl Transaction<'_> {
         let cause = format!("a patch has at most {MAX_PATCH} bytes, and files in it at most {limit}");
         Error::at(Code::TooLarge, "show", path, cause).hint("name other paths, or do without the patch")
     }
+}
+
+fn mode(is_link: bool, path: &String, executable: &[String]) -> Mode {
+    match () {
+        () if is_link => Mode::Link,
+        () if executable.contains(path) => Mode::Executable,
+        () => Mode::File,
+    }
+}
+
+/// Returns for each difference that is part of a move the index of the removed entry, for that entry itself too. A move
+/// is a pair of a removed and a new file with the same content, or of links with the same target. Paths that have
+/// changed in the base since belong to no move.
+fn move_sources(differing: &[(&Difference, (Option<BaseEntry>, bool))]) -> Vec<Option<usize>> {
+    let (mut sources, mut removed) = (Vec::new(), Vec::new());
+    for (index, (difference, (now, _))) in differing.iter().enumerate() {
+        sources.push(None);
+        if difference.is.is_none() && *now == difference.was {
+            removed.push((index, *difference));
+        }
+    }
+    let mut comparisons = 0;
+    for (index, (new, (now, _))) in differing.iter().enumerate() {
+        let is_new = now.is_none() && new.was.is_none() && matches!(new.is, Some(Is::File { .. } | Is::Link { .. }));
+        if !is_new || comparisons > MAX_COMPARISONS {
+            continue;
+        }
+        let found = removed.iter().position(|(_, old)| new.is_same(old.was.as_ref()));
+        comparisons += found.unwrap_or(removed.len());
+        // Entries of a directory that was moved follow in the same order, so that each is the first one then.
+        let Some((source, _)) = found.map(|at| removed.remove(at)) else { continue };
+        for part in [source, index] {
+            if let Some(part) = sources.get_mut(part) {
+                *part = Some(source);
+            }
+        }
+    }
+    sources
 }

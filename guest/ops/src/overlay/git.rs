@@ -89,6 +89,16 @@ pub fn push(out: &mut String, path: &str, old: Option<Side<'_>>, new: Option<Sid
     Some((sum(|change| change.new.1), sum(|change| change.old.1)))
 }
 
+/// Appends the move of an unchanged file or link to the patch.
+pub fn push_move(out: &mut String, from: &str, to: &str, (was, is): (Mode, Mode)) {
+    let _ = writeln!(out, "diff --git {} {}", quoted("a/", from), quoted("b/", to));
+    if was != is {
+        let _ = writeln!(out, "old mode {}\nnew mode {}", was.digits(), is.digits());
+    }
+    let (from, to) = (quoted("", from), quoted("", to));
+    let _ = writeln!(out, "similarity index 100%\nrename from {from}\nrename to {to}");
+}
+
 /// Returns the line changes between two texts.
 pub fn line_changes(old: &str, new: &str) -> Vec<LineChange> {
     diff::line_changes(old, new, &[Change { old: 0..old.len(), new: 0..new.len() }])

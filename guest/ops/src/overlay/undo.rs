@@ -21,6 +21,10 @@ impl Transaction<'_> {
             for difference in outermost(&chosen) {
                 self.overlay.take_back(difference).map_err(fail)?;
             }
+            // Without its empty directories, the overlay is not listed any more.
+            if self.overlay.changes().map_err(fail)?.is_empty() {
+                self.overlay.clear().map_err(fail)?;
+            }
         }
         Ok(chosen.iter().map(|difference| self.path(difference)).collect())
     }

@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     batch.set_defaults(run=run_batch)
 
     listed = commands.add_parser("tools", help="print the tools of a dialect, as JSON for a model's interface")
-    listed.add_argument("--dialect", default=DIALECT, metavar="NAME")
+    listed.add_argument("--dialect", default=DIALECT, metavar="LIST")
     listed.add_argument("--format", default="mcp", choices=get_args(Format))
     listed.set_defaults(run=run_tools)
 
@@ -79,7 +79,10 @@ def add_workspace(command: argparse.ArgumentParser) -> None:
         "--root", action="append", metavar="DIR", help="a directory that the tools may use; `DIR:ro` only to look at"
     )
     command.add_argument(
-        "--dialect", default=DIALECT, metavar="NAME", help="whose tool names, arguments and results to have"
+        "--dialect",
+        default=DIALECT,
+        metavar="LIST",
+        help="whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects",
     )
     command.add_argument("--policy", metavar="FILE", help="a JSON file that says what tools may do")
     command.add_argument("--read-only", action="store_true", help="let nothing be changed")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 TIME_S = 30.0
 
+MAX_KNOWN = 1_024
+"""Maximum number of tools whose answer is stored."""
+
 _known: dict[tuple[str, str], bool] = {}
 
 
@@ -24,7 +27,9 @@ def changes(dialect: str, tool: str) -> bool:
     # Unknown names are not stored, because a caller could ask for any number of them.
     if told is None:
         return False
-    _known[dialect, tool] = bool(told)
+    # Callers can combine dialects in any number of ways.
+    if len(_known) < MAX_KNOWN:
+        _known[dialect, tool] = bool(told)
     return bool(told)
 
 

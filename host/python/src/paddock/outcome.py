@@ -40,20 +40,23 @@ class Outcome:
     @classmethod
     def failed(cls, error: ToolError) -> Outcome:
         """Returns the outcome of a call that the host ended, or that did not reach the tool."""
-        shown = {"code": error.code, "message": error.message, "path": error.path, "hint": error.hint}
-        return cls(ok=False, result_json=compact(shown), text=str(error), error=error)
+        return cls(ok=False, result_json=compact(shown_error(error)), text=str(error), error=error)
 
     def to_json(self) -> str:
         """Returns the JSON object that the command line prints."""
         parts = [f'"ok":{"true" if self.ok else "false"}']
-        if self.ok:
-            parts += [f'"result":{self.result_json}', f'"text":{compact(self.text)}']
-        else:
-            parts.append(f'"error":{self.result_json}')
+        if self.error is not None:
+            parts.append(f'"error":{compact(shown_error(self.error))}')
+        parts += [f'"result":{self.result_json}', f'"text":{compact(self.text)}']
         # A failed call seldom changes anything. If it did, the output contains the changes.
         if self.ok or self.changes:
             parts.append(f'"changes":{compact([shown_change(change) for change in self.changes])}')
         return "{" + ",".join(parts) + "}"
+
+
+def shown_error(error: ToolError) -> dict[str, str | None]:
+    """Returns an error for JSON, with the same members in every dialect."""
+    return {"code": error.code, "message": error.message, "path": error.path, "hint": error.hint}
 
 
 def shown_change(change: Change) -> dict[str, str | int]:

@@ -86,7 +86,7 @@ impl Handler {
 }
 
 fn describe(workspace: &Workspace, dialect: &str) -> Result<Vec<Tool>, String> {
-    let tools = workspace.tools(dialect).map_err(|error| error.message)?;
+    let tools = workspace.tools(dialect).map_err(|error| Outcome::from(error).text)?;
     tools.into_iter().map(convert::tool).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
 }
 

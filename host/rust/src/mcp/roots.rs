@@ -15,7 +15,7 @@ use url::Url;
 use super::is_stateless;
 use crate::Workspace;
 
-/// Name of the dialect in which the client's roots apply.
+/// Name of the dialect in which the client's roots apply, alone or in a list.
 const DIALECT: &str = "mcp-filesystem";
 
 /// Maximum time for a client's answer to the request for its roots.
@@ -42,7 +42,7 @@ impl SessionWorkspace {
 
     /// Returns the workspace for a call.
     pub(super) async fn workspace(&self, dialect: &str, context: &RequestContext<RoleServer>) -> Workspace {
-        if dialect != DIALECT || !has_roots(context) {
+        if !paddock_policy::includes(dialect, DIALECT) || !has_roots(context) {
             return self.own.clone();
         }
         let mut asked = self.asked.lock().await;

@@ -55,15 +55,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Parses an answer from a line of JSON that a command line prints. The error is either Paddock's own, or in
-    /// the dialect's form.
+    /// Parses an answer from a line of JSON that a command line prints.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         let answer: Value = serde_json::from_str(line)?;
         let code = |at: &str| answer.pointer(at).and_then(Value::as_str).map(str::to_owned);
-        let error = || code("/error/code").or_else(|| code("/error/error/code"));
         let ok = answer.get("ok").and_then(Value::as_bool).unwrap_or_default();
         Ok(Self {
-            code: if ok { None } else { error().or_else(|| Some("none".to_owned())) },
+            code: if ok { None } else { code("/error/code").or_else(|| Some("none".to_owned())) },
             result: answer.get("result").cloned().unwrap_or_default(),
             changed: answer.get("changes").and_then(Value::as_array).is_some_and(|changes| !changes.is_empty()),
             all: line.to_owned(),
