@@ -130,7 +130,12 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
             format!("{} exceeds file length", names.name(*argument).unwrap_or_else(|| argument.name()))
         }
         Some(Detail::Envelope { line, fault }) => unreadable(*line, fault),
-        Some(detail) if error.code == Code::PatchRejected => rejected(error, detail).unwrap_or_else(|| words(error)),
+        Some(Detail::Failures(failures)) => {
+            let names = DIALECT.names(failed.tool);
+            let texts: Vec<_> = failures.iter().map(|error| rejected(&error.clone().in_names(&names))).collect();
+            texts.join("\n\n")
+        }
+        Some(_) if error.code == Code::PatchRejected => rejected(error),
         _ => words(error),
     };
     Rendered::new(&json!({ "error": { "code": error.code, "message": message } }), message)
@@ -153,29 +158,35 @@ fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
     }
 }
 
-/// Renders the error of a patch that does not apply, in Codex's wording with our hint; `None` if Codex has no wording
-/// for it.
-fn rejected(error: &ErrorText, detail: &Detail) -> Option<String> {
-    let path = error.path.as_deref()?;
+/// Renders the error of a patch that does not apply, in Codex's wording with our hint, if Codex has a wording for it.
+fn rejected(error: &ErrorText) -> String {
+    let path = error.path.as_deref().unwrap_or_default();
+    let text = match error.detail.as_deref() {
+        Some(Detail::NoContext(context)) => format!("Failed to find context '{context}' in {path}"),
+        Some(Detail::NoOldLines(lines)) => format!("Failed to find expected lines in {path}:\n{lines}"),
+        Some(Detail::NoFileToPatch) => format!("Failed to read file to update {path}"),
+        _ => return words(error),
+    };
     let hint = error.hint.as_ref().map(|hint| format!("\n({hint})")).unwrap_or_default();
-    match detail {
-        Detail::NoContext(context) => Some(format!("Failed to find context '{context}' in {path}{hint}")),
-        Detail::NoOldLines(lines) => Some(format!("Failed to find expected lines in {path}:\n{lines}{hint}")),
-        Detail::NoFileToPatch => Some(format!("Failed to read file to update {path}{hint}")),
-        _ => None,
-    }
+    text + &hint
 }
 
+/// Lists the sections of the patch by their letters, as Codex does: each section, with the path as the patch spells it.
 fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let mut lines = vec!["Success. Updated the following files:".to_owned()];
-    let of = |letter: char, wanted: fn(PatchAction) -> bool| {
-        let files = patch.files.iter().filter(move |file| wanted(file.action));
-        files.map(move |file| format!("{letter} {}", file.path))
-    };
-    lines.extend(of('A', |action| action == PatchAction::Add));
-    lines.extend(of('M', |action| matches!(action, PatchAction::Update | PatchAction::Move)));
-    lines.extend(of('D', |action| action == PatchAction::Delete));
+    for wanted in ["A", "M", "D"] {
+        for (action, path) in &patch.sections {
+            let letter = match action {
+                PatchAction::Add => "A",
+                PatchAction::Update | PatchAction::Move => "M",
+                PatchAction::Delete => "D",
+            };
+            if letter == wanted {
+                lines.push(format!("{letter} {path}"));
+            }
+        }
+    }
     let loose = patch.files.iter().filter(|file| file.pass != Pass::Exact);
     lines.extend(loose.map(|file| format!("[{} matched {}]", file.path, file.pass.name())));
     lines.extend(patch.notes.iter().map(|note| format!("[{note}]")));

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use paddock_patch::{Action, FilePatch, Hunk, plan};
+use paddock_patch::{Action, FilePatch, Hunk, MAX_REJECTS, plan};
 use paddock_text::encoding::is_binary;
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
@@ -33,10 +33,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<resp
     let plan = Plan::make(workspace, args)?;
     let files = plan.results();
     let mut notes = plan.notes.clone();
+    let sections = plan.sections.clone();
     if !args.dry_run {
         notes.extend(commit(workspace, OPERATION, plan.changes())?);
     }
-    Ok(response::ApplyPatch { files, backup: workspace.backup(), notes, dry_run: args.dry_run })
+    Ok(response::ApplyPatch { files, sections, backup: workspace.backup(), notes, dry_run: args.dry_run })
 }
 
 /// The planned result of a patch.
@@ -46,7 +47,10 @@ struct Plan<'w> {
     files: Vec<Planned>,
     /// Indexes into `files` by resolved path, so that two spellings of one path share an entry.
     known: HashMap<String, usize>,
+    sections: Vec<(PatchAction, String)>,
     notes: Vec<String>,
+    /// Parts and hunks that do not apply, each with its error.
+    failures: Vec<Error>,
     total: usize,
 }
 
@@ -59,6 +63,8 @@ struct Planned {
     from: Option<usize>,
     /// Whether the file originally at this path was deleted or moved away.
     is_replaced: bool,
+    /// Whether a hunk failed, so that the content is unknown.
+    is_unknown: bool,
     added: u64,
     removed: u64,
     pass: Pass,
@@ -83,17 +89,44 @@ impl<'w> Plan<'w> {
             matching: args.matching,
             files: Vec::new(),
             known: HashMap::new(),
+            sections: Vec::new(),
             notes: Vec::new(),
+            failures: Vec::new(),
             total: 0,
         };
-        parts.iter().try_for_each(|part| plan.part(part))?;
+        plan.parts(&parts)?;
         plan.check_nesting()?;
         plan.check_aliases()?;
         Ok(plan)
     }
 
+    /// Plans all parts. Fails with every part and hunk that does not apply, at most [`MAX_REJECTS`].
+    fn parts(&mut self, parts: &[FilePatch<'_>]) -> Result<()> {
+        for part in parts {
+            match self.part(part) {
+                Err(error) if error.code != Code::PatchRejected && self.failures.is_empty() => return Err(error),
+                Err(error) if !self.failures.contains(&error) => self.failures.push(error),
+                _ => {}
+            }
+            if self.failures.len() >= MAX_REJECTS {
+                break;
+            }
+        }
+        self.failures.truncate(MAX_REJECTS);
+        let Some((first, others)) = self.failures.split_first() else { return Ok(()) };
+        let all = others.iter().cloned().fold(first.clone(), Error::and_error);
+        Err(if others.is_empty() { all } else { all.detail(Detail::Failures(self.failures.clone())) })
+    }
+
     fn part(&mut self, part: &FilePatch<'_>) -> Result<()> {
         let path = part.path.as_str();
+        let section = match &part.action {
+            Action::Add(_) => (PatchAction::Add, path),
+            Action::Update(_) => (PatchAction::Update, path),
+            Action::Move { to, .. } => (PatchAction::Move, to.as_str()),
+            Action::Delete(_) => (PatchAction::Delete, path),
+        };
+        self.sections.push((section.0, section.1.to_owned()));
         let file = match &part.action {
             Action::Add(hunks) => {
                 let file = self.vacant(path)?;
@@ -149,7 +182,13 @@ impl<'w> Plan<'w> {
         let removed = match hunks {
             Some(hunks) => {
                 check_text(path, &bytes)?;
-                plan::emptied(path, bytes, hunks)?
+                match plan::emptied(path, bytes, hunks) {
+                    Ok(removed) => removed,
+                    Err(failures) => {
+                        self.failures.extend(failures);
+                        0
+                    }
+                }
             }
             None if is_binary(head(&bytes)) => 0,
             None => count_lines(&bytes),
@@ -172,10 +211,22 @@ impl<'w> Plan<'w> {
         let limit = self.workspace.policy.limits.max_file_bytes;
         let before = bytes.len();
         let patched = if hunks.is_empty() {
-            plan::Patched { bytes, added: 0, removed: 0, pass: Pass::Exact, corrections: Vec::new() }
+            Ok(plan::Patched { bytes, added: 0, removed: 0, pass: Pass::Exact, corrections: Vec::new() })
+        } else if self.files.get(file).is_some_and(|file| file.is_unknown) {
+            Err(Vec::new())
         } else {
             check_text(path, &bytes)?;
-            plan::patched(path, bytes, hunks, self.matching)?
+            plan::patched(path, bytes, hunks, self.matching)
+        };
+        let patched = match patched {
+            Ok(patched) => patched,
+            Err(failures) => {
+                self.failures.extend(failures);
+                if let Some(file) = self.files.get_mut(file) {
+                    (file.new, file.is_unknown) = (Some(Vec::new()), true);
+                }
+                return Ok(());
+            }
         };
         if patched.bytes.len() as u64 > limit {
             let cause =
@@ -234,7 +285,6 @@ impl<'w> Plan<'w> {
                 Some(&file) => file,
                 None => self.present(path, FollowSymlinks::No)?,
             };
-            self.take(file);
             return Ok(file);
         }
         let taken = "the path already exists";
@@ -257,6 +307,7 @@ impl<'w> Plan<'w> {
             new,
             from: None,
             is_replaced: false,
+            is_unknown: false,
             added: 0,
             removed: 0,
             pass: Pass::Exact,

@@ -43,8 +43,11 @@ pub struct Reject {
     pub detail: Option<Detail>,
 }
 
-/// Returns the changes that `hunks` make in `text`.
-pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Change, Reject> {
+/// Maximum number of hunks of one patch whose failures are reported.
+pub const MAX_REJECTS: usize = 10;
+
+/// Returns the changes that `hunks` make in `text`, or every hunk that does not apply, at most [`MAX_REJECTS`].
+pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Change, Vec<Reject>> {
     let mut applying = Applying {
         lines: Lines::new(text),
         matching,
@@ -53,17 +56,25 @@ pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Chan
         change: Change::default(),
         keeps_open: false,
     };
+    let mut rejects = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
-        let start = applying.hunk(hunk).map_err(|failure| Reject {
-            hunk: index + 1,
-            line: hunk.line,
-            cause: failure.cause,
-            hint: failure.hint,
-            detail: failure.detail,
-        })?;
-        applying.report(index + 1, hunk, start);
+        match applying.hunk(hunk) {
+            Ok(start) => applying.report(index + 1, hunk, start),
+            // After a hunk that does not apply, the next one may have a place before it and one after it.
+            Err(_) if !rejects.is_empty() && applying.is_repeated(hunk) => {}
+            Err(failure) => rejects.push(Reject {
+                hunk: index + 1,
+                line: hunk.line,
+                cause: failure.cause,
+                hint: failure.hint,
+                detail: failure.detail,
+            }),
+        }
+        if rejects.len() == MAX_REJECTS {
+            break;
+        }
     }
-    Ok(applying.finish())
+    if rejects.is_empty() { Ok(applying.finish()) } else { Err(rejects) }
 }
 
 pub(super) struct Failure {
@@ -93,32 +104,30 @@ pub(super) struct Applying<'t> {
 impl Applying<'_> {
     /// Applies a hunk and returns the index of its first line.
     fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<usize, Failure> {
-        let shorter;
-        let mut hunk = hunk;
-        let start = match &hunk.place {
-            Where::Line(line) => self.stated_or_moved(hunk, *line)?,
+        let (start, shorter) = match &hunk.place {
+            Where::Line(line) => (self.stated_or_moved(hunk, *line)?, None),
             Where::Search { anchors, at_end } if matches!(self.matching, Matching::Strict | Matching::Corrected) => {
                 self.keeps_open = self.lines.is_open();
-                self.sought(hunk, anchors, *at_end)?
+                (self.sought(hunk, anchors, *at_end)?, None)
             }
             Where::Search { anchors, at_end } => {
                 self.keeps_open = self.matching == Matching::V4a && self.lines.is_open();
-                match (self.sought_loosely(hunk, anchors, *at_end), hunk.without_last_blank()) {
-                    (Err(failure), Some(without)) if self.matching == Matching::Codex => {
-                        shorter = without;
-                        hunk = &shorter;
-                        self.sought_loosely(hunk, anchors, *at_end).map_err(|_| failure)?
-                    }
-                    (start, _) => start?,
-                }
+                self.sought_loosely(hunk, anchors, *at_end)?
             }
         };
+        let hunk = shorter.as_ref().unwrap_or(hunk);
         let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();
         self.splice(hunk, start);
         if !is_insertion_at_end {
             self.cursor = start + hunk.old().count();
         }
         Ok(start)
+    }
+
+    /// Returns whether the old lines of a hunk occur more than once.
+    fn is_repeated(&self, hunk: &Hunk<'_>) -> bool {
+        let mut old = hunk.old().map(|row| row.text).peekable();
+        old.peek().is_some() && self.haystack().find(old, self.cursor, 2).len() == 2
     }
 
     /// Adds a sentence about a mistake in the header of a hunk that was applied at the line with index `start`.
@@ -245,7 +254,7 @@ impl Applying<'_> {
 
     /// Adds the splices of a hunk that applies at the line with index `start`, one for each run of changed lines.
     fn splice(&mut self, hunk: &Hunk<'_>, start: usize) {
-        let as_given = self.has_own_endings(hunk, start);
+        let as_given = self.matching != Matching::Codex && self.has_own_endings(hunk, start);
         let mut line = start;
         for run in hunk.rows.chunk_by(|a, b| (a.kind == RowKind::Keep) == (b.kind == RowKind::Keep)) {
             let old = run.iter().filter(|row| row.kind != RowKind::Add).count();
@@ -274,17 +283,26 @@ impl Applying<'_> {
         hunk.rows.iter().any(|row| row.crlf) && hunk.old().enumerate().all(fits)
     }
 
-    /// Returns the line ending of an added line: that of the replaced line, or else of a neighbouring line.
+    /// Returns the line ending of an added line: that of the replaced line, or else of a neighbouring line; in Codex, that
+    /// of the first line.
     fn ending(&self, line: usize, removed: usize, index: usize, row: &Row<'_>) -> &'static str {
         if row.open {
             return "";
         }
+        if self.matching == Matching::Codex {
+            return self.ending_near(&[Some(0)]);
+        }
         let replaced = removed.checked_sub(1).map(|last| line + index.min(last));
         let above = |line: Option<usize>| line.and_then(|line| line.checked_sub(1));
-        let near = [replaced, above(replaced), above(Some(line)), Some(line + removed), Some(0)];
-        near.into_iter()
+        self.ending_near(&[replaced, above(replaced), above(Some(line)), Some(line + removed), Some(0)])
+    }
+
+    /// Returns the ending of the first of these lines that has one.
+    fn ending_near(&self, lines: &[Option<usize>]) -> &'static str {
+        lines
+            .iter()
             .flatten()
-            .filter_map(|near| self.lines.get(near))
+            .filter_map(|near| self.lines.get(*near))
             .find_map(|near| match near.ending {
                 "\r\n" => Some("\r\n"),
                 "\r" => Some("\r"),
@@ -295,6 +313,8 @@ impl Applying<'_> {
     }
 
     fn finish(mut self) -> Change {
+        let before_last = self.lines.count().checked_sub(2);
+        let ending = self.ending_near(&[before_last.map(|line| if self.matching == Matching::Codex { 0 } else { line })]);
         let splices = &mut self.change.splices;
         splices.sort_by_key(|splice| splice.range.start);
         let mut joined: Vec<Splice> = Vec::with_capacity(splices.len());
@@ -310,7 +330,7 @@ impl Applying<'_> {
         if self.lines.is_open()
             && let Some(last) = joined.last_mut()
         {
-            end_last_line(last, &self.lines);
+            end_last_line(last, &self.lines, ending);
             if self.keeps_open {
                 keep_open(last, &self.lines);
             }
@@ -350,7 +370,7 @@ mod tests {
             Action::Move { hunks, .. } => hunks,
             Action::Delete(None) => return Ok(String::new()),
         };
-        let change = change(text, hunks, Matching::Strict)?;
+        let change = change(text, hunks, Matching::Strict).map_err(|mut rejects| rejects.remove(0))?;
         let mut result = text.to_owned();
         for splice in change.splices.iter().rev() {
             result.replace_range(splice.range.clone(), &splice.text);
@@ -403,6 +423,21 @@ mod tests {
         fails(chunk(text, "@@ class B\n-class A"), "its old lines are not in the file after line 4", "occur at line 1");
         fits(chunk("x\nx\nx\n", "@@\n-x\n-x\n-x\n+y"), "y\n");
         fails(chunk("x\nx\nx\n", "@@\n-x\n-x"), "its old lines occur at lines 1 and 2", "context");
+    }
+
+    #[test]
+    fn every_hunk_that_does_not_apply_is_reported() {
+        let rejected = |text: &str, chunks: &str| {
+            let patch = format!("*** Begin Patch\n*** Update File: f\n{chunks}\n*** End Patch\n");
+            let files = parse(&patch).unwrap();
+            let Action::Update(hunks) = &files[0].action else { panic!() };
+            change(text, hunks, Matching::Corrected).unwrap_err().iter().map(|reject| reject.hunk).collect::<Vec<_>>()
+        };
+        assert_eq!(rejected("a\nb\nc\n", "@@\n-x\n@@\n-b\n+B\n@@\n-y\n@@ z\n-c"), [1, 3, 4]);
+        // Only the hunk before it tells which of the two places is meant.
+        assert_eq!(rejected("a\nb\nb\n", "@@\n-x\n@@\n-b"), [1]);
+        assert_eq!(rejected("b\nb\n", "@@\n-b\n@@\n-x"), [1, 2]);
+        assert_eq!(rejected("a\n", &"@@\n-x\n".repeat(1_000)), (1..=MAX_REJECTS).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The Codex envelope: `*** Begin Patch`, one section for each file, `*** End Patch`.
 
 use paddock_types::error::EnvelopeFault::{Header, Line, NoChunk, NoEnd, NoLines, NoSection};
-use paddock_types::error::{Detail, EnvelopeFault, Result};
+use paddock_types::error::{Detail, EnvelopeFault, Error, Result};
+use paddock_types::request::Matching;
 
 use crate::{Action, Cursor, FilePatch, Hunk, PatchLine, Row, RowKind, Where, formats, invalid, quoted};
 
@@ -21,7 +22,7 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     let Some(mut first) = cursor.next() else { return Ok(None) };
     let mut text = patch.trim_end();
     if let Some(word) = heredoc(first.text) {
-        text = text.strip_suffix(word).unwrap_or(text).trim_end();
+        text = text.rsplit_once('\n').filter(|(_, last)| last.ends_with(word)).map_or(text, |(above, _)| above.trim_end());
         cursor.skip_blank();
         let Some(line) = cursor.next() else { return Ok(None) };
         first = line;
@@ -29,7 +30,8 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     if first.text.trim() != BEGIN {
         return Ok(None);
     }
-    let (sections, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    // The line break before the last line ends the line before it.
+    let (sections, last) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
     if last.trim() != END {
         let line = text.split('\n').count();
         return Err(formats(
@@ -49,14 +51,17 @@ fn heredoc(line: &str) -> Option<&str> {
     Some(word).filter(|word| !word.is_empty() && word.chars().all(char::is_alphanumeric))
 }
 
-/// Parses the sections of an envelope.
-pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
+/// Parses the sections of an envelope. With [`Matching::Codex`], as Codex does: a blank line is a line of a chunk, and a
+/// chunk has one `@@` line and may consist of context lines alone. Otherwise blank lines separate chunks and sections,
+/// and `@@` lines can be stacked.
+pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch<'_>>> {
+    let is_exact = matching == Matching::Codex;
     let start = cursor.number;
     let mut files = Vec::new();
     loop {
-        cursor.skip_blank();
+        skip_separators(&mut cursor, is_exact);
         let Some(line) = cursor.next() else { break };
-        files.push(section(&mut cursor, line)?);
+        files.push(section(&mut cursor, line, is_exact)?);
     }
     if files.is_empty() {
         return Err(formats(
@@ -76,14 +81,20 @@ fn shown(line: &str) -> String {
     quoted.strip_prefix('`').and_then(|line| line.strip_suffix('`')).map_or_else(|| quoted.clone(), str::to_owned)
 }
 
-fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>) -> Result<FilePatch<'p>> {
+fn skip_separators(cursor: &mut Cursor<'_>, is_exact: bool) {
+    if !is_exact {
+        cursor.skip_blank();
+    }
+}
+
+fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>, is_exact: bool) -> Result<FilePatch<'p>> {
     let header = line.text.trim();
-    let (path, action) = if let Some(path) = header.strip_prefix(ADD) {
-        (path, Action::Add(added(cursor, line.number)?))
-    } else if let Some(path) = header.strip_prefix(DELETE) {
+    let (path, action) = if let Some(path) = after(header, ADD, is_exact) {
+        (path, Action::Add(added(cursor, line.number)))
+    } else if let Some(path) = after(header, DELETE, is_exact) {
         (path, Action::Delete(None))
-    } else if let Some(path) = header.strip_prefix(UPDATE) {
-        (path, update(cursor, line)?)
+    } else if let Some(path) = after(header, UPDATE, is_exact) {
+        (path, update(cursor, line.number, path, is_exact)?)
     } else {
         let cause = format!(
             "{} is not a section header: one of `{ADD} path`, `{DELETE} path`, `{UPDATE} path`",
@@ -96,59 +107,68 @@ fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>) -> Result<FilePatch
     Ok(FilePatch { path: named(path, line.number)?, line: line.number, action, mode: None })
 }
 
+/// Returns the path after a marker. Codex takes one blank between them, and further blanks as part of the path.
+fn after<'l>(line: &'l str, marker: &str, is_exact: bool) -> Option<&'l str> {
+    let rest = line.strip_prefix(marker)?;
+    if is_exact { rest.strip_prefix(' ') } else { Some(rest.trim()) }
+}
+
 fn named(path: &str, line: usize) -> Result<String> {
-    match path.trim() {
+    match path {
         "" => Err(invalid(line, "the path is missing")),
         path => Ok(path.to_owned()),
     }
 }
 
-fn added<'p>(cursor: &mut Cursor<'p>, line: usize) -> Result<Vec<Hunk<'p>>> {
+fn added<'p>(cursor: &mut Cursor<'p>, line: usize) -> Vec<Hunk<'p>> {
     let mut rows = Vec::new();
     while let Some(row) = cursor.peek().and_then(|line| line.row()).filter(|row| row.kind == RowKind::Add) {
         rows.push(row);
         cursor.next();
     }
-    Ok(if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows, mistake: None }] })
+    if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows, mistake: None }] }
 }
 
-fn update<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Action<'p>> {
+fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, is_exact: bool) -> Result<Action<'p>> {
     let mut to = None;
     if let Some(line) = cursor.peek()
-        && let Some(path) = line.text.trim().strip_prefix(MOVE)
+        && let Some(path) = after(if is_exact { line.text.trim_end() } else { line.text.trim() }, MOVE, is_exact)
     {
         to = Some(named(path, line.number)?);
         cursor.next();
     }
     let mut hunks = Vec::new();
     loop {
-        cursor.skip_blank();
+        skip_separators(cursor, is_exact);
         match cursor.peek() {
-            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number, to.is_some())?),
+            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number, to.is_some(), is_exact)?),
             _ => break,
         }
     }
-    match to {
-        Some(to) => Ok(Action::Move { to, hunks }),
-        None if hunks.is_empty() => Err(invalid(header.number, format!("{} has no chunk", quoted(header.text.trim())))
-            .detail(fault(
-                header.number,
-                NoChunk(shown(header.text.trim().strip_prefix(UPDATE).unwrap_or_default().trim())),
-            ))
-            .hint("put `@@` and lines that start with ` `, `-` or `+` below it")),
-        None => Ok(Action::Update(hunks)),
+    if hunks.is_empty() && (is_exact || to.is_none()) {
+        return Err(invalid(header, format!("the update of {} has no chunk", quoted(path)))
+            .detail(fault(header, NoChunk(shown(path))))
+            .hint("put `@@` and lines that start with ` `, `-` or `+` below it"));
     }
+    Ok(match to {
+        Some(to) => Action::Move { to, hunks },
+        None => Action::Update(hunks),
+    })
 }
 
 /// Reads a chunk. In a move, it may consist of context lines alone.
-fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool) -> Result<Hunk<'p>> {
+fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool, is_exact: bool) -> Result<Hunk<'p>> {
     let mut anchors = Vec::new();
-    while let Some(anchor) = cursor.peek().and_then(|line| line.text.strip_prefix("@@")) {
-        anchors.extend(Some(anchor.strip_prefix(' ').unwrap_or(anchor)).filter(|anchor| !anchor.trim().is_empty()));
+    while let Some(anchor) = cursor.peek().and_then(|line| anchor(line.text, is_exact)) {
+        anchors.extend(Some(anchor).filter(|anchor| !anchor.trim().is_empty()));
         cursor.next();
+        if is_exact {
+            break;
+        }
     }
-    let (rows, at_end) = rows(cursor)?;
-    if rows.is_empty() || (!is_move && rows.iter().all(|row| row.kind == RowKind::Keep)) {
+    let (rows, at_end) = rows(cursor, is_exact)?;
+    let changes_nothing = !is_exact && !is_move && rows.iter().all(|row| row.kind == RowKind::Keep);
+    if rows.is_empty() || changes_nothing {
         let cause = if rows.is_empty() { "the chunk has no lines" } else { "the chunk changes nothing" };
         let error = invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`");
         return Err(if rows.is_empty() { error.detail(fault(line, NoLines)) } else { error });
@@ -156,31 +176,44 @@ fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool) -> Result<Hunk
     Ok(Hunk { place: Where::Search { anchors, at_end }, line, rows, mistake: None })
 }
 
-fn rows<'p>(cursor: &mut Cursor<'p>) -> Result<(Vec<Row<'p>>, bool)> {
+/// Returns the text after `@@`.
+fn anchor(line: &str, is_exact: bool) -> Option<&str> {
+    let anchor = line.trim_end().strip_prefix("@@")?;
+    if anchor.is_empty() { Some(anchor) } else { anchor.strip_prefix(' ').or(Some(anchor).filter(|_| !is_exact)) }
+}
+
+fn rows<'p>(cursor: &mut Cursor<'p>, is_exact: bool) -> Result<(Vec<Row<'p>>, bool)> {
     let mut rows = Vec::new();
     let mut solid = 0;
     while let Some(line) = cursor.peek() {
         if line.text.trim_end() == END_OF_FILE {
             cursor.next();
-            return Ok((rows, true));
+            cursor.skip_blank();
+            // Codex takes no chunk without `@@` after the end of the file.
+            let next = cursor.peek().filter(|line| is_exact && !is_marker(line.text) && anchor(line.text, true).is_none());
+            return next.map_or(Ok((rows, true)), |line| Err(stray(line)));
         }
-        if line.text.starts_with("@@") || is_marker(line.text) {
+        if anchor(line.text, is_exact).is_some() || is_marker(line.text) {
             break;
         }
-        rows.push(line.row().ok_or_else(|| {
-            let cause = format!("{} does not start with ` `, `-` or `+`", quoted(line.text));
-            invalid(line.number, cause)
-                .detail(fault(line.number, Line(shown(line.text))))
-                .hint("start a line that stays with a blank, one to remove with `-`, one to add with `+`")
-        })?);
+        rows.push(line.row().ok_or_else(|| stray(line))?);
         cursor.next();
         if !line.text.is_empty() {
             solid = rows.len();
         }
     }
-    // Empty lines after a chunk separate it from the next chunk; within a chunk they are lines of the file.
-    rows.truncate(solid);
+    if !is_exact {
+        // Empty lines after a chunk separate it from the next chunk; within a chunk they are lines of the file.
+        rows.truncate(solid);
+    }
     Ok((rows, false))
+}
+
+/// Returns the error of a line that is not a line of a chunk.
+fn stray(line: PatchLine<'_>) -> Error {
+    invalid(line.number, format!("{} does not start with ` `, `-` or `+`", quoted(line.text)))
+        .detail(fault(line.number, Line(shown(line.text))))
+        .hint("start a line that stays with a blank, one to remove with `-`, one to add with `+`")
 }
 
 fn is_marker(line: &str) -> bool {
@@ -250,6 +283,31 @@ mod tests {
     }
 
     #[test]
+    fn codex_takes_less_around_sections_and_more_in_chunks() {
+        use paddock_types::request::Matching;
+        let of = |body: &str| crate::parse(&format!("*** Begin Patch\n{body}\n*** End Patch"), Matching::Codex).map(|_| ());
+        for body in [
+            "*** Update File: f\n@@\n a",
+            "*** Update File: f\n\n@@ \n-a",
+            "*** Update File: f\n@@\n-a\n*** End of File\n\n@@\n+b",
+            "  *** Add File: f\n+a\n *** Delete File: g",
+        ] {
+            assert_eq!(of(body), Ok(()), "{body}");
+        }
+        for body in [
+            "\n*** Delete File: f",
+            "*** Delete File: f\n\n*** Delete File: g",
+            "*** Delete File:f",
+            "*** Update File: f\n*** Move to: g",
+            "*** Update File: f\n@@ a\n@@ b\n-c",
+            "*** Update File: f\n@@x\n-c",
+            "*** Update File: f\n@@\n-a\n*** End of File\n-b",
+        ] {
+            assert!(of(body).is_err(), "{body}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let error = fails("", "the patch is empty");
         assert!(error.hint_text().unwrap().contains("*** Begin Patch"));
@@ -265,7 +323,7 @@ mod tests {
         );
         fails("*** Begin Patch\n*** Add File:\n+a\n*** End Patch", "line 2: the path is missing");
         fails("*** Begin Patch\n*** Add File: f\n+a\nb\n*** End Patch", "line 4: `b` is not a section header");
-        fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: `*** Update File: f` has no chunk");
+        fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: the update of `f` has no chunk");
         fails("*** Begin Patch\n*** Update File: f\n@@\n*** End Patch", "line 3: the chunk has no lines");
         fails("*** Begin Patch\n*** Update File: f\n@@\n a\n*** End Patch", "line 3: the chunk changes nothing");
         fails("*** Begin Patch\n*** Update File: f\n@@\n-a\nb\n*** End Patch", "line 5: `b` does not start with");

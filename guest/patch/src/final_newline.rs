@@ -4,10 +4,9 @@ use paddock_text::document::Splice;
 
 use crate::lines::Lines;
 
-/// Gives the last line of a text without a final newline an ending if the last splice appends lines to it.
-pub fn end_last_line(last: &mut Splice, lines: &Lines<'_>) {
+/// Gives the last line of a text without a final newline this ending if the last splice appends lines to it.
+pub fn end_last_line(last: &mut Splice, lines: &Lines<'_>, ending: &str) {
     if last.range.start == lines.text().len() && !last.text.is_empty() {
-        let ending = lines.count().checked_sub(2).and_then(|line| lines.get(line)).map_or("\n", |line| line.ending);
         last.text.insert_str(0, ending);
     }
 }

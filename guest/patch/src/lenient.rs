@@ -9,14 +9,19 @@ use crate::apply::{Applying, Failure};
 use crate::{Hunk, quoted};
 
 impl Applying<'_> {
-    /// Returns the first location of the old lines of a chunk.
-    pub(super) fn sought_loosely(&mut self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
-        let count = self.lines.count();
-        let mut from = self.cursor;
+    /// Returns the first location of the old lines of a chunk, and the shorter chunk that applies there if the chunk
+    /// applies only without a blank last line.
+    pub(super) fn sought_loosely<'p>(
+        &mut self,
+        hunk: &Hunk<'p>,
+        anchors: &[&str],
+        at_end: bool,
+    ) -> Result<(usize, Option<Hunk<'p>>), Failure> {
+        let is_codex = self.matching == Matching::Codex;
         for anchor in anchors {
-            match self.first(&[anchor], from) {
-                Some((_, place)) => from = place + 1,
-                None if self.matching == Matching::V4a => {}
+            match self.first(&[anchor], self.cursor) {
+                Some((_, place)) => self.cursor = place + 1,
+                None if !is_codex => {}
                 None => {
                     let cause = format!("its context {} is not there", quoted(anchor));
                     let detail = Some(Detail::NoContext((*anchor).to_owned()));
@@ -26,21 +31,35 @@ impl Applying<'_> {
         }
         let old: Vec<_> = hunk.old().map(|row| row.text).collect();
         if old.is_empty() {
-            return Ok(if anchors.is_empty() || at_end { count } else { from });
+            let is_last = anchors.is_empty() || at_end;
+            return Ok((if is_last { self.lines.count() } else { self.cursor }, None));
         }
-        let last = count.checked_sub(old.len()).filter(|last| at_end && *last >= from);
-        let found = match last.and_then(|last| self.first(&old, last)) {
-            // Codex applies a chunk that is marked as the end of the file only there.
-            None if !at_end || self.matching != Matching::Codex => self.first(&old, from),
-            found => found,
-        };
+        let mut shorter = None;
+        let mut found = self.located(&old, at_end);
+        if found.is_none() && is_codex {
+            shorter = hunk.without_last_blank();
+            found = shorter.as_ref().and_then(|hunk| {
+                let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+                if old.is_empty() { Some((Pass::Exact, self.cursor)) } else { self.located(&old, at_end) }
+            });
+        }
         let (pass, place) = found.ok_or_else(|| {
             let lines = old.join("\n");
             let failure = self.not_found(hunk, &old, &format!("its old lines are not there:\n{lines}"));
             Failure { detail: Some(Detail::NoOldLines(lines)), ..failure }
         })?;
         self.change.pass = self.change.pass.max(pass);
-        Ok(place)
+        Ok((place, shorter))
+    }
+
+    /// Returns the first location of `old` from the cursor on. Codex applies a chunk that is marked as the end of the file
+    /// only there.
+    fn located(&self, old: &[&str], at_end: bool) -> Option<(Pass, usize)> {
+        let last = self.lines.count().checked_sub(old.len()).filter(|last| at_end && *last >= self.cursor);
+        match last.and_then(|last| self.first(old, last)) {
+            None if !at_end || self.matching != Matching::Codex => self.first(old, self.cursor),
+            found => found,
+        }
     }
 
     fn first(&self, old: &[&str], from: usize) -> Option<(Pass, usize)> {
@@ -62,13 +81,13 @@ mod tests {
     use paddock_types::request::Matching;
 
     use crate::apply::change;
-    use crate::{Action, parse_strictly as parse};
+    use crate::{Action, parse};
 
     fn apply(text: &str, chunk: &str, matching: Matching) -> Result<(String, Pass), String> {
         let patch = format!("*** Begin Patch\n*** Update File: f\n{chunk}\n*** End Patch");
-        let files = parse(&patch).unwrap();
+        let files = parse(&patch, matching).unwrap();
         let Action::Update(hunks) = &files[0].action else { panic!() };
-        let change = change(text, hunks, matching).map_err(|reject| reject.cause)?;
+        let change = change(text, hunks, matching).map_err(|rejects| rejects[0].cause.clone())?;
         let mut result = text.to_owned();
         for splice in change.splices.iter().rev() {
             result.replace_range(splice.range.clone(), &splice.text);
@@ -92,6 +111,26 @@ mod tests {
         assert!(apply("a\n", "@@ gone\n-a\n+x", Matching::Codex).unwrap_err().contains("`gone`"));
         assert_eq!(apply("a\n", "@@ gone\n-a\n+x", Matching::V4a).unwrap().0, "x\n");
         assert!(apply("“q”\n", "@@\n-\"q\"\n+x", Matching::V4a).is_err());
+    }
+
+    #[test]
+    fn a_blank_last_line_may_be_missing() {
+        let codex = |text, chunk| apply(text, chunk, Matching::Codex).map(|(text, _)| text);
+        assert_eq!(codex("a\nb\n", "@@\n-b\n+B\n").as_deref(), Ok("a\nB\n"));
+        assert_eq!(codex("a\nb\n", "@@\n \n+x").as_deref(), Ok("\nx\na\nb\n"));
+        assert_eq!(codex("a\nb\n", "@@\n b\n \n+x\n+").as_deref(), Ok("a\nb\n\nx\n"));
+        assert_eq!(codex("\n", "@@\n \n-").as_deref(), Ok(""));
+        assert_eq!(codex("a\nb\n", "@@ a\n-\n+x\n+").as_deref(), Ok("a\nx\nb\n"));
+        assert!(codex("a\nb\n", "@@\n-b\n+B\n\n").is_err());
+        assert!(apply("a\nb\n", "@@\n-b\n \n+B", Matching::V4a).is_err());
+    }
+
+    #[test]
+    fn added_lines_take_the_ending_of_the_first_line() {
+        let codex = |text, chunk| apply(text, chunk, Matching::Codex).unwrap().0;
+        assert_eq!(codex("a\r\nb\nc\r\n", "@@\n-b\n+B"), "a\r\nB\r\nc\r\n");
+        assert_eq!(codex("a\nb\r\n", "@@\n b\n+B"), "a\nb\r\nB\n");
+        assert_eq!(codex("a\r\nb\nc", "@@\n+d"), "a\r\nb\nc\r\nd\r\n");
     }
 
     #[test]

@@ -23,6 +23,8 @@ mod unified;
 use paddock_types::error::{Code, Error, Result, printable};
 use paddock_types::request::Matching;
 
+pub use apply::MAX_REJECTS;
+
 /// The part of a patch for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch<'p> {
@@ -73,22 +75,27 @@ impl<'p> Hunk<'p> {
         self.rows.iter().filter(|row| row.kind != RowKind::Add)
     }
 
-    /// Returns the hunk without a blank last old line; `None` if the last old line is not blank, or the only one.
+    /// Returns the hunk without its last old line and its last new line, each if it is blank; `None` if the last old line
+    /// is not blank.
     ///
-    /// Callers often write a blank context line for the final newline of the file. Codex tries such a chunk again
-    /// without that line, and without a blank last new line.
+    /// Callers often write a blank context line for the final newline of the file, and Codex tries such a chunk again
+    /// without it.
     pub fn without_last_blank(&self) -> Option<Self> {
-        let last = self.rows.iter().rposition(|row| row.kind != RowKind::Add)?;
-        if self.old().count() < 2 || self.rows.get(last).is_none_or(|row| !row.text.is_empty()) {
-            return None;
-        }
         let mut rows = self.rows.clone();
-        let row = rows.remove(last);
-        let has_lines_after = last < rows.len();
-        if row.kind == RowKind::Keep && has_lines_after {
-            rows.insert(last, Row { kind: RowKind::Add, ..row });
-        } else if has_lines_after {
-            rows.pop_if(|last| last.kind == RowKind::Add && last.text.is_empty());
+        let last = rows.iter().rposition(|row| row.kind != RowKind::Add)?;
+        let row = rows.get_mut(last).filter(|row| row.text.is_empty())?;
+        if row.kind == RowKind::Keep {
+            row.kind = RowKind::Add;
+        } else {
+            rows.remove(last);
+        }
+        if let Some(new) = rows.iter().rposition(|row| row.kind != RowKind::Remove)
+            && let Some(row) = rows.get_mut(new).filter(|row| row.text.is_empty())
+        {
+            match row.kind {
+                RowKind::Keep => row.kind = RowKind::Remove,
+                RowKind::Add | RowKind::Remove => drop(rows.remove(new)),
+            }
         }
         Some(Self { rows, ..self.clone() })
     }
@@ -142,7 +149,7 @@ pub fn parse(patch: &str, matching: Matching) -> Result<Vec<FilePatch<'_>>> {
         return Err(formats(Error::new(Code::PatchInvalid, "the patch is empty")));
     }
     match codex::body(patch)? {
-        Some(body) => codex::parse(body),
+        Some(body) => codex::parse(body, matching),
         None => unified::parse(Cursor::new(patch), matching),
     }
 }

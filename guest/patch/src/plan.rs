@@ -1,7 +1,7 @@
 //! Content of a file after its part of a patch. Bytes outside of the hunks do not change.
 
 use paddock_text::document::Document;
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error};
 use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 
@@ -25,29 +25,33 @@ pub struct Patched {
     pub corrections: Vec<String>,
 }
 
-/// Applies the hunks to `bytes`, the content of the file that the patch calls `path`.
-pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matching) -> Result<Patched> {
+/// Applies the hunks to `bytes`, the content of the file that the patch calls `path`. Fails with an error for each hunk
+/// that does not apply.
+pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matching) -> Result<Patched, Vec<Error>> {
     let document = Document::decode(bytes, None);
-    let change = apply::change(&document.text, hunks, matching).map_err(|reject| rejected(path, &reject))?;
-    let bytes = document.splice(&change.splices).map_err(|loss| loss.at(OPERATION, path))?;
+    let change = apply::change(&document.text, hunks, matching)
+        .map_err(|rejects| rejects.into_iter().map(|reject| rejected(path, reject)).collect::<Vec<_>>())?;
+    let bytes = document.splice(&change.splices).map_err(|loss| vec![loss.at(OPERATION, path)])?;
     let Change { added, removed, pass, corrections, .. } = change;
     Ok(Patched { bytes, added, removed, pass, corrections })
 }
 
 /// Checks that the hunks of a deletion remove all of `bytes`. Returns the number of lines removed.
-pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
+pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64, Vec<Error>> {
     let rest = patched(path, bytes, hunks, Matching::Strict)?;
     let left = Document::decode(rest.bytes, None).text.lines().count();
     if left > 0 {
         let cause = format!("the patch deletes the file, and {left} of its lines are not in the patch");
-        return Err(Error::at(Code::PatchRejected, OPERATION, path, cause)
-            .hint("read the file, and make the patch again from its present content, or use `*** Delete File: path`"));
+        return Err(vec![
+            Error::at(Code::PatchRejected, OPERATION, path, cause)
+                .hint("read the file, and make the patch again from its present content, or use `*** Delete File: path`"),
+        ]);
     }
     Ok(rest.removed)
 }
 
-fn rejected(path: &str, reject: &Reject) -> Error {
+fn rejected(path: &str, reject: Reject) -> Error {
     let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
-    let error = Error::at(Code::PatchRejected, OPERATION, path, cause).hint(reject.hint.clone());
-    reject.detail.iter().cloned().fold(error, Error::detail)
+    let error = Error::at(Code::PatchRejected, OPERATION, path, cause).hint(reject.hint);
+    reject.detail.into_iter().fold(error, Error::detail)
 }

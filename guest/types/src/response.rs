@@ -198,6 +198,9 @@ pub struct Snippet {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApplyPatch {
     pub files: Vec<PatchedFile>,
+    /// Sections of the patch in their order, each with the path as the patch spells it; of a move, the new path.
+    #[serde(skip)]
+    pub sections: Vec<(PatchAction, String)>,
     pub backup: Option<String>,
     pub notes: Vec<String>,
     /// Whether nothing was changed because the request was a dry run.

@@ -1,6 +1,6 @@
 //! The subject of a failure as data, for dialects that render a text of their own, which their models know.
 
-use crate::error::Term;
+use crate::error::{Error, Term};
 
 /// The subject of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Detail {
     NoContext(String),
     /// The old lines of a hunk are not in the file.
     NoOldLines(String),
+    /// Several parts of a patch do not apply.
+    Failures(Vec<Error>),
     /// A patch in an envelope cannot be read.
     Envelope {
         /// The line of the patch.
