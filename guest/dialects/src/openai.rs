@@ -74,6 +74,7 @@ fn request(args: &Args) -> Result<Request> {
                 return Err(Error::argument("operation.diff", "it has a header line")
                     .hint("give chunks of lines alone: the file is `operation.path`"));
             }
+            let ending = if diff.is_empty() { "" } else { ending };
             let patch = format!("*** Begin Patch\n*** Update File: {path}\n{diff}{ending}*** End Patch");
             Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::V4a }))
         }

@@ -166,8 +166,9 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, matching: Matc
 fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool, matching: Matching) -> Result<Hunk<'p>> {
     let is_exact = is_exact(matching);
     let mut anchors = Vec::new();
-    while let Some(anchor) = cursor.peek().and_then(|line| anchor(line.text, is_exact)) {
-        anchors.push(anchor);
+    while let Some((line, anchor)) = cursor.peek().and_then(|line| Some((line.text, anchor(line.text, is_exact)?))) {
+        // V4A compares white space at the end, too, before it ignores it.
+        anchors.push(if matching == Matching::V4a { line.get(3..).unwrap_or_default() } else { anchor });
         cursor.next();
         if matching == Matching::Codex {
             break;
