@@ -366,7 +366,7 @@ fn edit_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rend
 
 fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = match response {
-        Err(error) if error.code == Code::NotFound => return Ok(nowhere(asked, &error)),
+        Err(error) if matches!(error.code, Code::NotFound | Code::NotADirectory) => return Ok(nowhere(asked, &error)),
         response => response,
     };
     let mut glob = take!(Glob, response);
@@ -378,7 +378,7 @@ fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered>
     Ok(reported(value, render(&Response::Glob(glob), &asked.names)).truncated(truncated))
 }
 
-/// Renders a search in a directory that does not exist, which finds nothing in the original.
+/// Renders a search in something that is no directory, which finds nothing in the original.
 fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": [] });
     reported(value, format!("[nothing was searched: {}]", error.message()))
@@ -387,7 +387,7 @@ fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
 /// Renders matches. Offsets in a line count characters, as in Python.
 fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = match response {
-        Err(error) if error.code == Code::NotFound => return Ok(nowhere(asked, &error)),
+        Err(error) if matches!(error.code, Code::NotFound | Code::NotADirectory) => return Ok(nowhere(asked, &error)),
         response => response,
     };
     let mut grep = take!(Grep, response);
