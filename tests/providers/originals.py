@@ -186,8 +186,11 @@ def check_memory(paddock, rng):
             case = "\n".join(log)
             if isinstance(expected, str):
                 assert outcome["ok"], case
-                shown = without_directory_sizes(outcome["result"]["output"])
-                assert shown == without_directory_sizes(expected), case
+                texts = [without_directory_sizes(text) for text in (expected, outcome["result"]["output"])]
+                if arguments.get("view_range", [1])[0] > 1:
+                    # Of the empty line after a final newline, nothing is shown here alone.
+                    texts = [re.sub(r":\n *\d+\t$", ":\n", text) for text in texts]
+                assert texts[0] == texts[1], case
             else:
                 assert not outcome["ok"], case
                 # Of a rename, either path may be the first to be refused.
