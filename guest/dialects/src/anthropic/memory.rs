@@ -139,7 +139,8 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     let mut lines = vec![head(path), format!("{}\t{top}", human(total))];
     for entry in shown {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
-        lines.push(format!("{}\t/{}{slash}", human(size(entry)), printable(&entry.path)));
+        let below = entry.path.get(list.path.len() + 1..).unwrap_or_default();
+        lines.push(format!("{}\t{top}/{}{slash}", human(size(entry)), printable(below)));
     }
     if list.truncated {
         lines.push(format!(
