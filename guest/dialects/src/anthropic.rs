@@ -3,12 +3,12 @@
 
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request;
-use paddock_types::request::Request;
+use paddock_types::request::{ReadMode, Request};
 use paddock_types::response::Response;
 
 use crate::Dialect;
 use crate::args::Args;
-use crate::param::{DefaultValue, Param, ParamKind, choice, optional, whole};
+use crate::param::{DefaultValue, Param, ParamKind, choice, optional, signed};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod fail;
@@ -46,7 +46,7 @@ const FILE_TEXT: Param = optional("file_text", "create: the whole text");
 const OLD_STR: Param = optional("old_str", "str_replace: text that is in the file once");
 const NEW_STR: Param = optional("new_str", "str_replace: text in its place");
 const INSERT_LINE: Param =
-    whole("insert_line", 0, 1_000_000_000, DefaultValue::None, "insert: the line to put it after, 0 for the start");
+    signed("insert_line", DefaultValue::None, "insert: the line to put it after, 0 for the start");
 const INSERT_TEXT: Param = optional("insert_text", "insert: the text");
 
 const TOOLS: &[ToolSpec] = &[
@@ -114,15 +114,21 @@ fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
             Ok(Request::Edit(request::Edit { path, edits: vec![edit], snippet, ..request::Edit::default() }))
         }
         "insert" => {
-            let after_line = args.opt_whole("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
+            let line = args.opt_signed("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
+            // No file has this line, so that the error tells which lines it has.
+            let after_line = u64::try_from(line).unwrap_or(u64::MAX);
             // Older versions of the tool name this argument `new_str`.
             let text = args.opt_text("insert_text").or_else(|| args.opt_text("new_str"));
-            let text = text.ok_or_else(|| missing(if tool == MEMORY { "insert_text" } else { "new_str" }, "insert"))?;
-            let insert = Some(request::Insertion { after_line, text });
+            let mut text = text.ok_or_else(|| missing("insert_text", "insert"))?;
+            let ends_file = tool == MEMORY;
+            if ends_file {
+                text.truncate(text.trim_end_matches('\n').len());
+            }
+            let insert = Some(request::Insertion { after_line, text, ends_file });
             let snippet = Some(SNIPPET_LINES);
             Ok(Request::Edit(request::Edit { path, insert, snippet, ..request::Edit::default() }))
         }
-        _ => Ok(view(args, path)),
+        _ => Ok(view(args, tool, path)),
     }
 }
 
@@ -136,12 +142,17 @@ fn missing(name: &str, command: &str) -> Error {
 
 /// Returns the request that views `path`. An invalid range is refused later by `viewed`, because a missing path or a
 /// directory is reported first.
-fn view(args: &Args, path: String) -> Request {
+fn view(args: &Args, tool: &str, path: String) -> Request {
     let (first, last) = range(args);
     let start = u64::try_from(first).unwrap_or(1).max(1);
     let limit = u64::try_from(last).ok().and_then(|end| (end + 1).checked_sub(start)).filter(|limit| *limit > 0);
     let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, ..request::List::of(path.clone()) };
-    Request::View(Box::new(request::View { read: request::Read::lines(path, start, limit), list }))
+    let mut read = request::Read::lines(path, start, limit);
+    if tool == MEMORY {
+        // The memory tool shows lines as they are, and cuts a range to the lines of the file.
+        (read.mode, read.empty_past_end) = (ReadMode::Raw, true);
+    }
+    Request::View(Box::new(request::View { read, list }))
 }
 
 /// Returns the first and last line of a `view`.

@@ -41,7 +41,7 @@ impl Args {
         Self { values: Map::new() }
     }
 
-    /// Returns whether the argument is present or has a default.
+    /// Returns whether the argument is present or has a default, or an alias of it is present.
     pub fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
@@ -105,7 +105,12 @@ impl Args {
 
     /// Returns a boolean; false if absent.
     pub fn flag(&self, name: &str) -> bool {
-        self.values.get(name).and_then(Value::as_bool).unwrap_or_default()
+        self.opt_flag(name).unwrap_or_default()
+    }
+
+    /// Returns an optional boolean.
+    pub fn opt_flag(&self, name: &str) -> Option<bool> {
+        self.values.get(name).and_then(Value::as_bool)
     }
 
     /// Returns a list of strings; empty if absent.
@@ -151,7 +156,15 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
     for param in params {
         // Models often pass null for an omitted argument.
         let mut names = std::iter::once(&param.name).chain(param.aliases);
-        let value = names.find_map(|name| given.remove(*name)).filter(|value| !value.is_null());
+        let found = names.find_map(|name| Some((*name, given.remove(*name)?)));
+        let value = found.map(|(name, value)| {
+            if name != param.name {
+                // A tool may depend on the name under which an argument was given.
+                values.insert(name.to_owned(), Value::Null);
+            }
+            value
+        });
+        let value = value.filter(|value| !value.is_null());
         let value = match value {
             Some(value) => check(param, lenient_args::fitted(param, value), within).map(Some),
             None => absent(param, within),

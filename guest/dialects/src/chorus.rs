@@ -58,7 +58,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[required("path", "File, relative to the workspace"), required("content", "The whole text")],
         effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
-            let (path, content) = (args.text("path"), args.text("content"));
+            let (path, content) = (path(args), args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
         },
         answer: write_answer,
@@ -94,7 +94,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[required("path", "File, relative to the workspace")],
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
-            Ok(Request::Delete(request::Delete { path: args.text("path"), recursive: false, files_only: true }))
+            Ok(Request::Delete(request::Delete { path: path(args), recursive: false, files_only: true }))
         },
         answer: |_, response| {
             let delete = take!(Delete, response);
@@ -106,7 +106,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "file.list",
         title: "List files",
-        description: "List files below a directory, with sizes and times. Hidden and ignored ones are left out.",
+        description: "List a directory, or the files below it that match a pattern, with sizes and times. Hidden and ignored ones are left out.",
         params: &[
             text("path", ".", "Directory"),
             optional("pattern", "Only what matches this glob, such as src/**/*.ts"),
@@ -120,6 +120,7 @@ const TOOLS: &[ToolSpec] = &[
                 ("path", ResultSchema::Text),
                 ("size", ResultSchema::Nullable(&ResultSchema::Whole)),
                 ("modified", ResultSchema::Nullable(&ResultSchema::Text)),
+                ("is_directory", ResultSchema::Flag),
             ])),
         )])),
     },
@@ -167,8 +168,13 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&value, words(error))
 }
 
+/// Returns the argument `path` without white space around it. What is empty then is refused.
+fn path(args: &Args) -> String {
+    args.text("path").trim().to_owned()
+}
+
 fn read(args: &Args) -> Result<Request> {
-    let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, args.opt_whole("limit"));
+    let read = request::Read::lines(path(args), args.whole("offset") + 1, args.opt_whole("limit"));
     Ok(Request::Read(request::Read { first_line: 0, empty_past_end: true, ..read }))
 }
 
@@ -193,7 +199,7 @@ fn write_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rende
 
 fn patch(args: &Args) -> Result<Request> {
     Ok(Request::Edit(request::Edit {
-        path: args.text("path"),
+        path: path(args),
         edits: args.replacements("patches", "find", "replace"),
         ..request::Edit::default()
     }))
@@ -206,21 +212,30 @@ fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rende
 }
 
 fn list(args: &Args) -> Result<Request> {
+    let pattern = args.opt_text("pattern");
     Ok(Request::List(request::List {
-        depth: u32::MAX,
-        pattern: args.opt_text("pattern"),
+        // Only a pattern is looked for in the directories below.
+        depth: if pattern.is_some() { u32::MAX } else { 1 },
+        pattern,
         limit: MAX_FILES,
-        ..request::List::of(args.text("path"))
+        ..request::List::of(path(args))
     }))
 }
 
 fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
-    let files: Vec<_> = list.entries.iter().filter(|entry| entry.kind == Kind::File).collect();
-    let shown: Vec<Value> =
-        files.iter().map(|file| json!({ "path": file.path, "size": file.size, "modified": file.modified })).collect();
-    let mut lines: Vec<_> =
-        files.iter().map(|file| format!("{}  {}", printable(&file.path), file.size.unwrap_or_default())).collect();
+    let is_shown = |kind| kind == Kind::File || (kind == Kind::Directory && !asked.args.has("pattern"));
+    let (mut shown, mut lines) = (Vec::<Value>::new(), Vec::new());
+    for entry in list.entries.iter().filter(|entry| is_shown(entry.kind)) {
+        let is_directory = entry.kind == Kind::Directory;
+        shown.push(json!({
+            "path": entry.path, "size": entry.size, "modified": entry.modified, "is_directory": is_directory,
+        }));
+        lines.push(match entry.size {
+            Some(size) => format!("{}  {size}", printable(&entry.path)),
+            None => format!("{}/", printable(&entry.path)),
+        });
+    }
     lines.extend(left_out(&list.skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]")));
     if list.truncated {
         lines.push("[there are more: narrow `path` or `pattern`]".to_owned());
@@ -231,7 +246,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
 fn search(args: &Args) -> Result<Request> {
     let context = args.whole32("context_lines");
     Ok(Request::Grep(request::Grep {
-        path: args.text("path"),
+        path: path(args),
         glob: args.opt_text("glob"),
         letter_case: if args.flag("case_sensitive") { LetterCase::Sensitive } else { LetterCase::Insensitive },
         before: context,

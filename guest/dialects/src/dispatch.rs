@@ -127,7 +127,14 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
         Code::AlreadyExists => "FileExistsError",
         _ => "Error",
     };
-    let message = words(failed.error);
+    // The original's word for it.
+    let cause = match failed.error.code {
+        Code::NotFound => "file not found: ",
+        Code::NoMatch => "not found: ",
+        Code::AmbiguousMatch => "ambiguous: ",
+        _ => "",
+    };
+    let message = format!("{cause}{}", words(failed.error));
     let value = json!({ "success": false, "error": class, "message": message, "path": failed.error.path });
     Rendered::new(&value, format!("{class}: {message}"))
 }
@@ -192,8 +199,13 @@ fn edit_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     Ok(success(with_notes(done, &edit.notes)))
 }
 
+/// Returns the argument `path` of a tool that lists or searches; empty, it is the worktree.
+fn directory(args: &Args) -> String {
+    Some(args.text("path")).filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned())
+}
+
 fn list(args: &Args) -> Result<Request> {
-    let (path, pattern) = (args.text("path"), args.opt_text("pattern"));
+    let (path, pattern) = (directory(args), args.opt_text("pattern"));
     if !args.flag("recursive") {
         return Ok(Request::List(request::List { pattern, limit: MAX_PATHS, ..request::List::of(path) }));
     }
@@ -220,7 +232,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
 
 fn search(args: &Args) -> Result<Request> {
     Ok(Request::Grep(request::Grep {
-        path: args.text("path"),
+        path: directory(args),
         glob: args.opt_text("pattern"),
         fixed: !args.flag("is_regex"),
         limit: MAX_MATCHES,

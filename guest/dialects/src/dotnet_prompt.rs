@@ -362,7 +362,8 @@ fn list(args: &Args) -> Result<Request> {
     };
     Ok(Request::List(request::List {
         depth: if args.flag("recursive") { levels } else { 1 },
-        pattern: Some(args.text("pattern")).filter(|pattern| pattern != "*"),
+        // In .NET, `*.*` matches names without a dot too.
+        pattern: Some(args.text("pattern")).filter(|pattern| !matches!(pattern.as_str(), "" | "*" | "*.*")),
         include_hidden: args.flag("include_hidden"),
         include_ignored: true,
         limit: MAX_ITEMS,

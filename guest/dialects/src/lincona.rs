@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{DefaultValue, MAX, choice, optional, required, text, whole};
+use crate::param::{DefaultValue, MAX, choice, required, text, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod commands;
@@ -99,7 +99,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             required("pattern", "Regular expression"),
             text("path", ".", "Directory or file"),
-            optional("include", "Only files that match this glob, such as *.{py,md}"),
+            texts("include", DefaultValue::None, "Only files that match one of these globs"),
             whole("limit", 1, 10_000, DefaultValue::Whole(200), "Most matches"),
         ],
         effect: ToolTraits::Reads,
@@ -242,10 +242,21 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
 fn grep_files(args: &Args) -> Result<Request> {
     Ok(Request::Grep(request::Grep {
         path: args.text("path"),
-        glob: args.opt_text("include"),
+        glob: included(args.texts("include")),
         limit: args.whole32("limit"),
         ..request::Grep::of(args.text("pattern"))
     }))
+}
+
+/// Returns the glob that matches what one of `globs` matches. A single one may be a list separated by commas.
+fn included(mut globs: Vec<String>) -> Option<String> {
+    if let [list] = globs.as_slice()
+        && !list.contains('{')
+    {
+        globs = list.split(',').map(|glob| glob.trim().to_owned()).collect();
+    }
+    globs.retain(|glob| !glob.is_empty());
+    if globs.len() < 2 { globs.pop() } else { Some(format!("{{{}}}", globs.join(","))) }
 }
 
 fn grep_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -274,6 +285,10 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
         };
         return Err(Error::new(Code::PatchInvalid, format!("cannot read the patch: {cause}")).hint(hint));
     }
+    // An envelope may have a unified diff in it.
+    let inner = patch.split_once("*** Begin Patch").and_then(|(_, rest)| rest.rsplit_once("*** End Patch"));
+    let inner = inner.map(|(inner, _)| inner.trim_start()).filter(|inner| inner.starts_with("--- "));
+    let patch = inner.map(str::to_owned).unwrap_or(patch);
     Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::Strict }))
 }
 

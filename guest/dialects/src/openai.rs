@@ -64,6 +64,9 @@ fn request(args: &Args) -> Result<Request> {
         }
         _ => {
             let diff = diff.ok_or_else(|| Error::argument("operation.diff", "it is missing"))?;
+            // Models often end the diff like an envelope.
+            let (diff, ending) = lines_of(&diff);
+            let diff = diff.strip_suffix("*** End Patch").map_or(diff.as_str(), str::trim_end);
             if path.contains('\n') {
                 return Err(Error::at(Code::InvalidPath, "patch", &path, "a path cannot contain a line feed"));
             }
@@ -71,11 +74,18 @@ fn request(args: &Args) -> Result<Request> {
                 return Err(Error::argument("operation.diff", "it has a header line")
                     .hint("give chunks of lines alone: the file is `operation.path`"));
             }
-            let patch =
-                format!("*** Begin Patch\n*** Update File: {path}\n{}\n*** End Patch", diff.trim_end_matches('\n'));
+            let ending = if diff.is_empty() { "" } else { ending };
+            let patch = format!("*** Begin Patch\n*** Update File: {path}\n{diff}{ending}*** End Patch");
             Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::V4a }))
         }
     }
+}
+
+/// Returns the lines of a diff without the last line ending, and the line ending: CRLF for all lines if one has it.
+fn lines_of(diff: &str) -> (String, &'static str) {
+    let ending = if diff.contains("\r\n") { "\r\n" } else { "\n" };
+    let diff = diff.replace("\r\n", "\n");
+    (diff.strip_suffix('\n').unwrap_or(&diff).replace('\n', ending), ending)
 }
 
 /// Returns the content of a diff that consists of added lines. No final newline is added.
@@ -85,11 +95,11 @@ fn created(diff: &str) -> Result<String> {
         None => Err(Error::new(Code::PatchInvalid, format!("Invalid Add File Line: {line}"))
             .hint("in create_file every line of the diff starts with +")),
     };
-    let diff = diff.strip_suffix('\n').unwrap_or(diff);
     if diff.is_empty() {
         return Ok(String::new());
     }
-    Ok(diff.split('\n').map(line).collect::<Result<Vec<_>>>()?.join("\n"))
+    let (diff, ending) = lines_of(diff);
+    Ok(diff.split(ending).map(line).collect::<Result<Vec<_>>>()?.join(ending))
 }
 
 fn answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {

@@ -1,5 +1,6 @@
 //! The `weakincentives` dialect: the seven tools of its virtual file system, and the other methods of its protocol.
-//! Every result is `{success, message, value}`; lines start at 0 in arguments.
+//! Every result is `{success, message, value}`; lines start at 0 in arguments. `/` is the root of the workspace, unless
+//! an absolute path names a directory of the host.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
@@ -11,12 +12,15 @@ use serde_json::{Value, json};
 
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{DefaultValue, MAX, Param, flag, optional, required, text, whole};
+use crate::param::{DefaultValue, MAX, Param, flag, optional, required, signed, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{no_lines, render};
 use crate::{Dialect, line_numbers};
 
 mod commands;
+mod paths;
+
+use crate::weakincentives::paths::{directory, fnmatch, made, named};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -73,7 +77,7 @@ const TOOLS: &[ToolSpec] = &[
                 include_hidden: true,
                 include_ignored: true,
                 details: DETAILS,
-                ..request::List::of(args.text("path"))
+                ..request::List::of(directory(args))
             }))
         },
         answer: ls,
@@ -86,14 +90,10 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             PATH,
             whole("offset", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip"),
-            whole("limit", 1, MAX, DefaultValue::None, "Most lines (2000)"),
+            signed("limit", DefaultValue::None, "Most lines (2000); -1 for all"),
         ],
         effect: ToolTraits::Reads,
-        request: |args| {
-            let limit = args.opt_whole("limit").unwrap_or(PAGE_LINES);
-            let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(limit));
-            Ok(Request::Read(request::Read { first_line: 0, whole_lines: true, empty_past_end: true, ..read }))
-        },
+        request: read,
         answer: read_file,
         output: output!(ResultSchema::Object(&[
             ("path", ResultSchema::Text),
@@ -107,11 +107,16 @@ const TOOLS: &[ToolSpec] = &[
         name: "write_file",
         title: "Write file",
         description: "Write a whole file. Makes missing directories.",
-        params: &[PATH, required("content", "UTF-8 text"), flag("create_only", false, "Fail if the file exists")],
+        params: &[
+            PATH,
+            required("content", "UTF-8 text"),
+            flag("create_only", false, "Fail if the file exists").may_be_absent(),
+        ],
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
-            let (path, content) = (args.text("path"), args.text("content"));
-            let create_only = args.flag("create_only");
+            let (path, content) = (made(args, "write")?, args.text("content"));
+            // Only the tool of the original, which never overwrites a file, calls its argument `file_path`.
+            let create_only = args.opt_flag("create_only").unwrap_or_else(|| args.has("file_path"));
             Ok(Request::Write(request::Write { path, content, create_only, ..request::Write::default() }))
         },
         answer: write_file,
@@ -138,7 +143,7 @@ const TOOLS: &[ToolSpec] = &[
                 new_text: args.text("new_string"),
                 replace_all: args.flag("replace_all"),
             };
-            let path = args.text("path");
+            let path = named(args, "edit")?;
             Ok(Request::Edit(request::Edit { path, edits: vec![edit], ..request::Edit::default() }))
         },
         answer: edit_file,
@@ -147,15 +152,15 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "glob",
         title: "Find by name",
-        description: "Find files and directories by a glob such as **/*.py.",
-        params: &[required("pattern", "The glob, relative to path"), text("path", ".", "Directory to search")],
+        description: "Find files by a pattern such as **/*.py. `*` matches / too.",
+        params: &[required("pattern", "The pattern, relative to path"), text("path", ".", "Directory to search")],
         effect: ToolTraits::Reads,
         request: |args| {
-            let glob = request::Glob::of(args.text("pattern"));
-            let path = args.text("path");
+            let glob = request::Glob::of(fnmatch(&args.text("pattern")));
             Ok(Request::Glob(request::Glob {
-                path,
-                directories: true,
+                path: directory(args),
+                include_hidden: true,
+                include_ignored: true,
                 limit: MAX_ENTRIES,
                 details: Some(DETAILS),
                 ..glob
@@ -174,14 +179,16 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             required("pattern", "Regular expression"),
             text("path", ".", "Directory or file"),
-            optional("glob_filter", "Only files that match this glob").or(&["glob"]),
+            optional("glob_filter", "Only files that match this pattern").or(&["glob"]),
             whole("max_matches", 1, 10_000, DefaultValue::Whole(100), "Most matches"),
         ],
         effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Grep(request::Grep {
-                path: args.text("path"),
-                glob: args.opt_text("glob_filter"),
+                path: directory(args),
+                glob: args.opt_text("glob_filter").filter(|glob| !glob.trim().is_empty()).map(|glob| fnmatch(&glob)),
+                include_hidden: true,
+                include_ignored: true,
                 limit: args.whole32("max_matches"),
                 ..request::Grep::of(args.text("pattern"))
             }))
@@ -204,11 +211,11 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "rm",
         title: "Delete",
-        description: "Delete a file or an empty directory, or with recursive a directory with all it holds. The value is the number of entries.",
-        params: &[PATH, flag("recursive", false, "A directory with all it holds")],
+        description: "Delete a file, or a directory with all it holds. The value is the number of entries.",
+        params: &[PATH, flag("recursive", true, "If false, only an empty directory is deleted")],
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
-            let (path, recursive) = (args.text("path"), args.flag("recursive"));
+            let (path, recursive) = (named(args, "delete")?, args.flag("recursive"));
             Ok(Request::Delete(request::Delete { path, recursive, files_only: false }))
         },
         answer: |asked, response| {
@@ -224,7 +231,11 @@ const TOOLS: &[ToolSpec] = &[
         params: &[PATH, flag("parents", false, "Its parents too")],
         effect: ToolTraits::Adds { idempotent: true },
         request: |args| {
-            Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
+            let path = directory(args);
+            // The root always exists.
+            let is_root = matches!(path.as_str(), "." | "/");
+            let path = if is_root { path } else { made(args, "make")? };
+            Ok(Request::MakeDir(request::MakeDir { path, parents: is_root || args.flag("parents") }))
         },
         answer: |asked, response| {
             let made = take!(MakeDir, response);
@@ -273,11 +284,12 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     let exception = match failed.error.code {
         Code::NotFound => "FileNotFoundError",
         Code::AlreadyExists => "FileExistsError",
-        Code::NotAFile => "IsADirectoryError",
+        Code::NotAFile | Code::DirectoryNotEmpty => "IsADirectoryError",
         Code::NotADirectory => "NotADirectoryError",
-        Code::OutsideWorkspace | Code::InvalidPath | Code::Denied => "SecurityError",
+        Code::OutsideWorkspace | Code::Denied => "SecurityError",
         Code::PermissionDenied | Code::ReadOnly => "PermissionError",
-        Code::InvalidArgument | Code::NoMatch | Code::AmbiguousMatch => "ValueError",
+        Code::InvalidArgument | Code::InvalidPath | Code::NoMatch | Code::AmbiguousMatch => "ValueError",
+        Code::BinaryFile | Code::EncodingLoss | Code::TooLarge => "ValueError",
         _ => "OSError",
     };
     let message = words(failed.error);
@@ -305,13 +317,24 @@ fn file_entry(entry: &response::Entry) -> Option<Value> {
     Some(json!({ "path": path, "kind": kind(entry.kind)?, "size_bytes": size, "content_hash": details.etag }))
 }
 
+fn read(args: &Args) -> Result<Request> {
+    let all = args.opt_signed("limit") == Some(-1);
+    let limit = match args.opt_signed("limit").map(u64::try_from) {
+        None => Some(PAGE_LINES),
+        _ if all => None,
+        Some(Ok(limit)) if limit > 0 => Some(limit),
+        Some(_) => return Err(Error::argument("limit", "it has to be at least 1, or -1 for all lines")),
+    };
+    let read = request::Read::lines(named(args, "read")?, args.whole("offset") + 1, limit);
+    let (whole_lines, unlimited) = (true, all);
+    Ok(Request::Read(request::Read { first_line: 0, whole_lines, unlimited, empty_past_end: true, ..read }))
+}
+
 fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
-    let offset = asked.args.whole("offset");
-    let limit = asked.args.opt_whole("limit").unwrap_or(PAGE_LINES);
-    // The window of `content`: fewer lines than requested if a limit of the policy left out the rest.
-    let returned = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
-    let limit = if read.next_offset.is_some() { limit.min(returned) } else { limit };
+    // The window of `content` after it was limited to the lines of the file, as in the original.
+    let offset = asked.args.whole("offset").min(read.total_lines.unwrap_or(u64::MAX));
+    let limit = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
     let value = json!({
         "path": read.path,
         "content": read.content,
@@ -342,16 +365,36 @@ fn edit_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rend
 }
 
 fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let glob = take!(Glob, response);
+    let response = match response {
+        Err(error) if matches!(error.code, Code::NotFound | Code::NotADirectory) => return Ok(nowhere(asked, &error)),
+        response => response,
+    };
+    let mut glob = take!(Glob, response);
+    // They are about the pattern as it was rewritten.
+    glob.notes.clear();
     let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = glob.truncated;
     Ok(reported(value, render(&Response::Glob(glob), &asked.names)).truncated(truncated))
 }
 
+/// Renders a search in something that is no directory, which finds nothing in the original.
+fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
+    let value = json!({ "pattern": asked.args.text("pattern"), "matches": [] });
+    reported(value, format!("[nothing was searched: {}]", error.message()))
+}
+
 /// Renders matches. Offsets in a line count characters, as in Python.
 fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let grep = take!(Grep, response);
+    let response = match response {
+        Err(error) if matches!(error.code, Code::NotFound | Code::NotADirectory) => return Ok(nowhere(asked, &error)),
+        response => response,
+    };
+    let mut grep = take!(Grep, response);
+    if grep.files_searched == 0 {
+        // They are about the filter as it was rewritten.
+        grep.notes.clear();
+    }
     let shown = |found: &response::GrepMatch| {
         let characters = |at: u64| {
             let at = usize::try_from(at.saturating_sub(found.text_start)).unwrap_or(usize::MAX);
@@ -372,19 +415,17 @@ fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered>
 }
 
 fn stat(args: &Args) -> Result<Request> {
-    Ok(Request::Stat(request::Stat { follow: true, ..request::Stat::of(args.text("path")) }))
+    Ok(Request::Stat(request::Stat { follow: true, brief: true, ..request::Stat::of(directory(args)) }))
 }
 
-/// Returns whether the entry is of the wanted kind, after following a link. A missing path has no kind.
+/// Returns whether the entry is of the wanted kind, after following a link. A path that is missing or outside has no kind.
 fn is(asked: &CallContext<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
     let path = asked.args.text("path");
     let found = match response {
         Ok(Response::Stat(stat)) if stat.kind == Kind::Link => stat.target_kind,
         Ok(Response::Stat(stat)) => Some(stat.kind),
         Ok(_) => return Err(CallContext::mixed_up()),
-        Err(Error { code: Code::NotFound | Code::NotADirectory, .. }) => None,
-        // Only a regular file can exceed the size limit.
-        Err(Error { code: Code::TooLarge, .. }) => Some(Kind::File),
+        Err(Error { code: Code::NotFound | Code::NotADirectory | Code::OutsideWorkspace, .. }) => None,
         Err(error) => return Err(error),
     };
     let answer = found.is_some_and(wanted);

@@ -206,13 +206,19 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     let near = eol::near(text, at);
     let mut new = eol::with_ending(&insert.text, near).into_owned();
     // Inserted text always forms lines of its own; a last line without a line ending stays without one.
-    if at == text.len() && !text.is_empty() && !text.ends_with('\n') {
+    let is_open = !text.is_empty() && !text.ends_with('\n');
+    let is_last = at == text.len();
+    if is_open && is_last {
         new.insert_str(0, near);
-    } else if !new.ends_with('\n') {
+    }
+    if !(new.ends_with('\n') && !new.is_empty()) && (insert.ends_file || !(is_open && is_last)) {
         new.push_str(near);
     }
     check_size(workspace, resolved, text.len().saturating_add(new.len()) / 3)?;
-    let splices = [Splice { range: at..at, text: new }];
+    let mut splices = vec![Splice { range: at..at, text: new }];
+    if insert.ends_file && is_open && !is_last {
+        splices.push(Splice { range: text.len()..text.len(), text: near.to_owned() });
+    }
     let bytes = old.splice(&splices).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
     check_size(workspace, resolved, bytes.len())?;
     Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })

@@ -11,7 +11,7 @@ use crate::final_newline::{end_last_line, keep_open};
 use crate::lines::Lines;
 use crate::locate::{Haystack, MOST};
 use crate::nearest::{hint, numbers};
-use crate::{Hunk, Row, RowKind, Where, quoted};
+use crate::{Hunk, Row, RowKind, Where, quoted, unified};
 
 /// Changes that hunks make in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,10 +115,13 @@ impl Applying<'_> {
                 self.sought_loosely(hunk, anchors, *at_end)?
             }
         };
-        let hunk = shorter.as_ref().unwrap_or(hunk);
+        let (given, hunk) = (hunk, shorter.as_ref().unwrap_or(hunk));
         let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();
         self.splice(hunk, start);
-        if !is_insertion_at_end {
+        if self.matching == Matching::V4a {
+            // A blank line that stands for the end of the text counts.
+            self.cursor = start + given.old().count();
+        } else if !is_insertion_at_end {
             self.cursor = start + hunk.old().count();
         }
         Ok(start)
@@ -145,6 +148,16 @@ impl Applying<'_> {
     fn sought(&self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
         let count = self.lines.count();
         let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        // The applier of unified diffs, to which such a chunk is given, accepts no other line.
+        if let (&[anchor], Matching::Strict) = (anchors, self.matching)
+            && let Some(line) = unified::stated_line(anchor)
+        {
+            let start = if old.is_empty() { line } else { line.saturating_sub(1) };
+            let is_there = old.is_empty() || self.haystack().find(old.iter().copied(), start, 1) == [start];
+            return Some(start)
+                .filter(|start| is_there && (self.cursor..=count).contains(start))
+                .ok_or_else(|| self.not_found(hunk, &old, &format!("its old lines are not at line {line}")));
+        }
         let after = self.anchored(anchors)?;
         if old.is_empty() {
             return match after.as_slice() {
@@ -254,7 +267,12 @@ impl Applying<'_> {
 
     /// Adds the splices of a hunk that applies at the line with index `start`, one for each run of changed lines.
     fn splice(&mut self, hunk: &Hunk<'_>, start: usize) {
-        let as_given = self.matching != Matching::Codex && self.has_own_endings(hunk, start);
+        let states_endings = match self.matching {
+            Matching::Codex => false,
+            Matching::V4a => self.lines.get(0).is_none_or(|line| line.ending.is_empty()),
+            Matching::Strict | Matching::Corrected => true,
+        };
+        let as_given = states_endings && self.has_own_endings(hunk, start);
         let mut line = start;
         for run in hunk.rows.chunk_by(|a, b| (a.kind == RowKind::Keep) == (b.kind == RowKind::Keep)) {
             let old = run.iter().filter(|row| row.kind != RowKind::Add).count();

@@ -51,17 +51,17 @@ fn heredoc(line: &str) -> Option<&str> {
     Some(word).filter(|word| !word.is_empty() && word.chars().all(char::is_alphanumeric))
 }
 
-/// Parses the sections of an envelope. With [`Matching::Codex`], as Codex does: a blank line is a line of a chunk, and a
-/// chunk has one `@@` line and may consist of context lines alone. Otherwise blank lines separate chunks and sections,
-/// and `@@` lines can be stacked.
+/// Parses the sections of an envelope. With [`Matching::Codex`] and [`Matching::V4a`], as in the originals: a blank line
+/// is a line of a chunk, and a chunk may consist of context lines alone. Otherwise blank lines separate chunks and
+/// sections. In Codex, a chunk has one `@@` line; otherwise `@@` lines can be stacked.
 pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch<'_>>> {
-    let is_exact = matching == Matching::Codex;
+    let is_exact = is_exact(matching);
     let start = cursor.number;
     let mut files = Vec::new();
     loop {
         skip_separators(&mut cursor, is_exact);
         let Some(line) = cursor.next() else { break };
-        files.push(section(&mut cursor, line, is_exact)?);
+        files.push(section(&mut cursor, line, matching)?);
     }
     if files.is_empty() {
         return Err(formats(
@@ -81,20 +81,25 @@ fn shown(line: &str) -> String {
     quoted.strip_prefix('`').and_then(|line| line.strip_suffix('`')).map_or_else(|| quoted.clone(), str::to_owned)
 }
 
+fn is_exact(matching: Matching) -> bool {
+    matches!(matching, Matching::Codex | Matching::V4a)
+}
+
 fn skip_separators(cursor: &mut Cursor<'_>, is_exact: bool) {
     if !is_exact {
         cursor.skip_blank();
     }
 }
 
-fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>, is_exact: bool) -> Result<FilePatch<'p>> {
+fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>, matching: Matching) -> Result<FilePatch<'p>> {
+    let is_exact = is_exact(matching);
     let header = line.text.trim();
     let (path, action) = if let Some(path) = after(header, ADD, is_exact) {
         (path, Action::Add(added(cursor, line.number)))
     } else if let Some(path) = after(header, DELETE, is_exact) {
         (path, Action::Delete(None))
     } else if let Some(path) = after(header, UPDATE, is_exact) {
-        (path, update(cursor, line.number, path, is_exact)?)
+        (path, update(cursor, line.number, path, matching)?)
     } else {
         let cause = format!(
             "{} is not a section header: one of `{ADD} path`, `{DELETE} path`, `{UPDATE} path`",
@@ -129,7 +134,8 @@ fn added<'p>(cursor: &mut Cursor<'p>, line: usize) -> Vec<Hunk<'p>> {
     if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows, mistake: None }] }
 }
 
-fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, is_exact: bool) -> Result<Action<'p>> {
+fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, matching: Matching) -> Result<Action<'p>> {
+    let is_exact = is_exact(matching);
     let mut to = None;
     if let Some(line) = cursor.peek()
         && let Some(path) = after(if is_exact { line.text.trim_end() } else { line.text.trim() }, MOVE, is_exact)
@@ -141,7 +147,7 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, is_exact: bool
     loop {
         skip_separators(cursor, is_exact);
         match cursor.peek() {
-            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number, to.is_some(), is_exact)?),
+            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number, to.is_some(), matching)?),
             _ => break,
         }
     }
@@ -157,15 +163,20 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, is_exact: bool
 }
 
 /// Reads a chunk. In a move, it may consist of context lines alone.
-fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool, is_exact: bool) -> Result<Hunk<'p>> {
+fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool, matching: Matching) -> Result<Hunk<'p>> {
+    let is_exact = is_exact(matching);
     let mut anchors = Vec::new();
-    while let Some(anchor) = cursor.peek().and_then(|line| anchor(line.text, is_exact)) {
-        anchors.extend(Some(anchor).filter(|anchor| !anchor.trim().is_empty()));
+    while let Some((line, anchor)) = cursor.peek().and_then(|line| Some((line.text, anchor(line.text, is_exact)?))) {
+        // V4A compares white space at the end, too, before it ignores it.
+        anchors.push(if matching == Matching::V4a { line.get(3..).unwrap_or_default() } else { anchor });
         cursor.next();
-        if is_exact {
+        if matching == Matching::Codex {
             break;
         }
     }
+    // In V4A, even a bare `@@` after an anchor makes the anchor required.
+    let is_stacked = matching == Matching::V4a && anchors.len() > 1;
+    anchors.retain(|anchor| is_stacked || !anchor.trim().is_empty());
     let (rows, at_end) = rows(cursor, is_exact)?;
     let changes_nothing = !is_exact && !is_move && rows.iter().all(|row| row.kind == RowKind::Keep);
     if rows.is_empty() || changes_nothing {

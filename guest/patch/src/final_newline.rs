@@ -7,6 +7,8 @@ use crate::lines::Lines;
 /// Gives the last line of a text without a final newline this ending if the last splice appends lines to it.
 pub fn end_last_line(last: &mut Splice, lines: &Lines<'_>, ending: &str) {
     if last.range.start == lines.text().len() && !last.text.is_empty() {
+        // A text of one line has no ending of its own.
+        let ending = if lines.count() < 2 && last.text.contains("\r\n") { "\r\n" } else { ending };
         last.text.insert_str(0, ending);
     }
 }

@@ -18,10 +18,16 @@ impl Applying<'_> {
         at_end: bool,
     ) -> Result<(usize, Option<Hunk<'p>>), Failure> {
         let is_codex = self.matching == Matching::Codex;
-        for anchor in anchors {
-            match self.first(&[anchor], self.cursor) {
-                Some((_, place)) => self.cursor = place + 1,
-                None if !is_codex => {}
+        let applied = self.cursor;
+        for (index, anchor) in anchors.iter().filter(|anchor| !anchor.trim().is_empty()).enumerate() {
+            let found = match is_codex {
+                true => self.first(&[anchor], self.cursor),
+                // The first of several anchors may be above the previous chunk.
+                false => self.first_by(&[Pass::Exact, Pass::Trimmed], &[anchor], if index == 0 { 0 } else { self.cursor }),
+            };
+            match found {
+                Some((_, place)) => self.cursor = self.cursor.max(place + 1),
+                None if !is_codex && anchors.len() == 1 => {}
                 None => {
                     let cause = format!("its context {} is not there", quoted(anchor));
                     let detail = Some(Detail::NoContext((*anchor).to_owned()));
@@ -31,16 +37,24 @@ impl Applying<'_> {
         }
         let old: Vec<_> = hunk.old().map(|row| row.text).collect();
         if old.is_empty() {
-            let is_last = anchors.is_empty() || at_end;
+            let is_last = at_end || (is_codex && anchors.is_empty());
             return Ok((if is_last { self.lines.count() } else { self.cursor }, None));
         }
         let mut shorter = None;
-        let mut found = self.located(&old, at_end);
-        if found.is_none() && is_codex {
+        // In V4A, anchors do not limit where the end of the file is.
+        let floor = if is_codex { self.cursor } else { applied };
+        let mut found = self.located(&old, at_end, floor);
+        if found.is_none() && (is_codex || !(at_end || self.lines.is_open())) {
             shorter = hunk.without_last_blank();
             found = shorter.as_ref().and_then(|hunk| {
                 let old: Vec<_> = hunk.old().map(|row| row.text).collect();
-                if old.is_empty() { Some((Pass::Exact, self.cursor)) } else { self.located(&old, at_end) }
+                // In V4A, the text after the final newline is a blank line.
+                let last = self.lines.count().checked_sub(old.len()).filter(|last| *last >= self.cursor);
+                match is_codex {
+                    _ if old.is_empty() => Some((Pass::Exact, if is_codex { self.cursor } else { last? })),
+                    true => self.located(&old, at_end, floor),
+                    false => self.first(&old, last?),
+                }
             });
         }
         let (pass, place) = found.ok_or_else(|| {
@@ -54,8 +68,8 @@ impl Applying<'_> {
 
     /// Returns the first location of `old` from the cursor on. Codex applies a chunk that is marked as the end of the file
     /// only there.
-    fn located(&self, old: &[&str], at_end: bool) -> Option<(Pass, usize)> {
-        let last = self.lines.count().checked_sub(old.len()).filter(|last| at_end && *last >= self.cursor);
+    fn located(&self, old: &[&str], at_end: bool, floor: usize) -> Option<(Pass, usize)> {
+        let last = self.lines.count().checked_sub(old.len()).filter(|last| at_end && *last >= floor);
         match last.and_then(|last| self.first(old, last)) {
             None if !at_end || self.matching != Matching::Codex => self.first(old, self.cursor),
             found => found,
@@ -68,6 +82,10 @@ impl Applying<'_> {
             Matching::V4a => &[Pass::Exact, Pass::TrailingSpace, Pass::Trimmed],
             Matching::Codex => &Pass::ALL,
         };
+        self.first_by(passes, old, from)
+    }
+
+    fn first_by(&self, passes: &[Pass], old: &[&str], from: usize) -> Option<(Pass, usize)> {
         passes.iter().find_map(|pass| {
             let place = self.folded(*pass).find(old.iter().copied(), from, 1).first().copied()?;
             Some((*pass, place))
@@ -122,7 +140,24 @@ mod tests {
         assert_eq!(codex("\n", "@@\n \n-").as_deref(), Ok(""));
         assert_eq!(codex("a\nb\n", "@@ a\n-\n+x\n+").as_deref(), Ok("a\nx\nb\n"));
         assert!(codex("a\nb\n", "@@\n-b\n+B\n\n").is_err());
-        assert!(apply("a\nb\n", "@@\n-b\n \n+B", Matching::V4a).is_err());
+        let v4a = |text, chunk| apply(text, chunk, Matching::V4a).map(|(text, _)| text);
+        assert_eq!(v4a("a\nb\n", "@@\n-b\n \n+B").as_deref(), Ok("a\n\nB\n"));
+        assert_eq!(v4a("a\n", "@@\n \n+b").as_deref(), Ok("a\n\nb\n"));
+        assert!(v4a("a\nb\n", "@@\n a\n \n+B").is_err());
+        assert!(v4a("a", "@@\n a\n \n+B").is_err());
+    }
+
+    #[test]
+    fn anchors_of_v4a() {
+        let v4a = |text, chunk| apply(text, chunk, Matching::V4a).map(|(text, _)| text);
+        let text = "class T\n  f\n    pass\n  g\n    pass\n";
+        let twice = "@@ class T\n@@   f\n-    pass\n+    1\n@@ class T\n@@   g\n-    pass\n+    2";
+        assert_eq!(v4a(text, twice).as_deref(), Ok("class T\n  f\n    1\n  g\n    2\n"));
+        assert!(v4a(text, "@@ class T\n@@ h\n-    pass").unwrap_err().contains("`h`"));
+        assert!(v4a(text, "@@ class X\n@@   f\n-    pass").is_err());
+        assert!(v4a(text, "@@ class X\n@@\n-    pass").is_err());
+        assert!(v4a(text, "@@ class T\n@@\n-    pass").is_ok());
+        assert_eq!(v4a("a\nb\n", "@@\n+x\n@@ a\n+y\n@@\n+z").as_deref(), Ok("x\na\ny\nz\nb\n"));
     }
 
     #[test]

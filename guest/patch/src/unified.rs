@@ -206,6 +206,11 @@ impl Counts {
     }
 }
 
+/// Returns the line that the header of a hunk states for the old lines, without its `@@ ` at the start.
+pub fn stated_line(header: &str) -> Option<usize> {
+    Counts::parse(&format!("@@ {header}")).map(|counts| counts.line)
+}
+
 fn range(text: &str) -> Option<(usize, usize)> {
     let number = |text: &str| Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok();
     match text.split_once(',') {

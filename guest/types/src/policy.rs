@@ -23,6 +23,8 @@ pub struct Policy {
     pub roots: Vec<RootPolicy>,
     /// Capabilities of the host beyond WASI: `host`.
     pub host: HostPolicy,
+    /// Whether `/` is the first root in the paths of a call, unless they name another root or a directory of the host.
+    pub slash_is_root: bool,
 }
 
 impl Policy {
@@ -41,6 +43,7 @@ impl Policy {
             roots: take(&mut settings, "roots")?,
             host: take(&mut settings, "host")?,
             rules: paddock_policy::Policy::new(settings, dialect)?,
+            slash_is_root: dialect == "weakincentives",
         })
     }
 }

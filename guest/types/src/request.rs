@@ -185,6 +185,8 @@ pub struct Insertion {
     pub after_line: u64,
     /// Text to insert as separate lines.
     pub text: String,
+    /// Whether the file ends with a newline afterwards, even if it did not before.
+    pub ends_file: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

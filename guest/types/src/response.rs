@@ -190,7 +190,7 @@ pub struct Edit {
 pub struct Snippet {
     /// The number of the first line, from 1.
     pub start_line: u64,
-    /// The lines, the last one without its ending.
+    /// The lines with their endings.
     pub text: String,
 }
 

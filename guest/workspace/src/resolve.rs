@@ -18,6 +18,36 @@ use crate::{Root, Workspace};
 /// Links that one path may go through, as on Linux.
 const MAX_LINKS: usize = 40;
 
+/// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
+/// workspace has an entry of that name.
+const SYSTEM_DIRECTORIES: &[&str] = &[
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+];
+
 /// Whether a link that is the last component is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum FollowSymlinks {
@@ -35,7 +65,10 @@ impl Workspace<'_> {
 
     /// Resolves `path`.
     pub fn resolve_with(&self, path: &str, operation: &str, last: FollowSymlinks) -> Result<ResolvedPath> {
-        let (root, rest) = self.root_of(path, operation)?;
+        let (root, rest) = match self.root_of(path, operation) {
+            Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(path) => (0, path),
+            found => found?,
+        };
         let mut walk = Resolution::new(self, path, operation, root)?;
         walk.push_back(rest)?;
         walk.run(last)
@@ -77,6 +110,15 @@ impl Workspace<'_> {
             names(root).iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
         });
         named.max_by_key(|(_, length, _)| *length).map(|(index, _, rest)| (index, rest))
+    }
+
+    /// Returns whether an absolute path that is in no root starts at the first root. A path that shares its first name
+    /// with a root is one of the host.
+    fn starts_at_first_root(&self, path: &str) -> bool {
+        let Some(root) = self.roots.first().filter(|_| self.policy.slash_is_root) else { return false };
+        let Some(top) = components(path).next() else { return true };
+        let is_of_host = self.root_names().iter().any(|name| components(name).next() == Some(top));
+        !is_of_host && (!SYSTEM_DIRECTORIES.contains(&top) || self.fs.stat(&root.dir, top).is_ok())
     }
 
     fn outside(&self, path: &str, operation: &str, cause: &str) -> Error {

@@ -5,7 +5,7 @@ use paddock_types::rendered::Rendered;
 use serde_json::json;
 
 use crate::answer::{FailedCall, words};
-use crate::anthropic::MEMORY;
+use crate::anthropic::{MEMORY, MEMORY_ROOT};
 
 pub fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = message(failed);
@@ -24,7 +24,7 @@ fn message(failed: &FailedCall<'_>) -> String {
     let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);
     let old_str = failed.text("old_str");
     match error.code {
-        Code::NotFound => {
+        Code::NotFound | Code::NotADirectory if is_memory || error.code == Code::NotFound => {
             let path = if path.is_empty() { failed.text("old_path") } else { path };
             format!("The path {path} does not exist. Please provide a valid path.")
         }
@@ -35,6 +35,18 @@ fn message(failed: &FailedCall<'_>) -> String {
         Code::AlreadyExists => {
             format!("File already exists at: {path}. Cannot overwrite files using command `create`.")
         }
+        Code::OutsideWorkspace if is_memory => {
+            let paths = ["path", "old_path", "new_path"].map(|name| failed.text(name));
+            match paths.iter().find(|path| !path.is_empty() && !path.starts_with(MEMORY_ROOT)) {
+                Some(path) => format!("Path must start with {MEMORY_ROOT}, got: {path}"),
+                None => format!("Path {} would escape {MEMORY_ROOT} directory", paths.concat()),
+            }
+        }
+        Code::InvalidPath if is_memory && matches!(command.as_str(), "delete" | "rename") => {
+            format!("Cannot {command} the {MEMORY_ROOT} directory itself")
+        }
+        Code::NotAFile | Code::InvalidPath if is_memory && command == "create" => format!("File {path} already exists"),
+        Code::NotAFile | Code::InvalidPath if is_memory && command != "view" => format!("The path {path} is not a file."),
         Code::NotAFile if command != "view" && error.detail.as_deref() == Some(&Detail::IsDirectory) => {
             format!("The path {path} is a directory and only the `view` command can be used on directories")
         }
@@ -54,9 +66,10 @@ fn message(failed: &FailedCall<'_>) -> String {
         }
         _ => match error.detail.as_deref() {
             Some(Detail::PastEnd { argument: Term::InsertLine, total }) => {
-                let line = failed.args.and_then(|args| args.opt_whole("insert_line")).unwrap_or_default();
+                let line = failed.args.and_then(|args| args.opt_signed("insert_line")).unwrap_or_default();
+                let (of_file, stop) = if is_memory { ("", ".") } else { (" of lines of the file:", "") };
                 format!(
-                    "Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {total}]"
+                    "Invalid `insert_line` parameter: {line}. It should be within the range{of_file} [0, {total}]{stop}"
                 )
             }
             _ => words(error),

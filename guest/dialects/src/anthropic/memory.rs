@@ -9,40 +9,50 @@ use paddock_types::response::Response;
 use paddock_types::{request, response};
 
 use crate::answer::CallContext;
-use crate::anthropic::render::{more_lines, numbered, reported, snippet};
-use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, viewed};
+use crate::anthropic::render::{lines, more_lines, reported};
+use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, range};
 use crate::args::Args;
 use crate::text::with_notes;
 
 pub fn request(args: &Args) -> Result<Request> {
     match args.text("command").as_str() {
         "delete" => {
-            let path = inside(args, "path")?;
-            if path == "memories" {
-                return Err(Error::at(Code::InvalidPath, "delete", MEMORY_ROOT, "it is the memory itself"));
-            }
+            let path = below(args, "path")?;
             Ok(Request::Delete(request::Delete { path, recursive: true, files_only: false }))
         }
         "rename" => {
-            let (source, destination) = (inside(args, "old_path")?, inside(args, "new_path")?);
+            let (source, destination) = (below(args, "old_path")?, inside(args, "new_path")?);
             let transfer = request::Transfer { source, destination, overwrite: false, recursive: true };
             Ok(Request::Move(request::Move(transfer)))
         }
-        _ => crate::anthropic::request(args, MEMORY, &inside(args, "path")?),
+        "view" => crate::anthropic::request(args, MEMORY, &inside(args, "path")?),
+        _ => crate::anthropic::request(args, MEMORY, &below(args, "path")?),
     }
 }
 
 /// Returns the workspace path of the argument `name`.
 fn inside(args: &Args, name: &str) -> Result<String> {
     let path = args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))?;
+    let outside = || Error::at(Code::OutsideWorkspace, "use", &path, "it is not below /memories");
     let below = path.strip_prefix(MEMORY_ROOT).filter(|below| below.is_empty() || below.starts_with('/'));
-    match below {
-        Some(below) if !below.split('/').any(|part| part == "..") => {
-            Ok(format!("memories{}", below.trim_end_matches('/')))
+    let mut names = vec!["memories"];
+    for name in below.ok_or_else(outside)?.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        if name != ".." {
+            names.push(name);
+        } else if names.pop().is_none() {
+            return Err(outside());
         }
-        _ => Err(Error::at(Code::OutsideWorkspace, "use", &path, "it is not below /memories")
-            .hint("paths of the memory tool start with /memories")),
     }
+    if names.first() == Some(&"memories") { Ok(names.join("/")) } else { Err(outside()) }
+}
+
+/// Returns the workspace path of the argument `name`, which is not the memory itself.
+fn below(args: &Args, name: &str) -> Result<String> {
+    let path = inside(args, name)?;
+    if path == "memories" {
+        return Err(Error::at(Code::InvalidPath, "change", MEMORY_ROOT, "it is the memory itself"));
+    }
+    Ok(path)
 }
 
 pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -50,17 +60,19 @@ pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Ren
     let response = match response {
         // The directory does not exist until the first file is written; an empty memory is not an error.
         Err(error) if error.code == Code::NotFound && is_view(asked) && path.trim_end_matches('/') == MEMORY_ROOT => {
-            return Ok(reported(head(&path) + "\n0\t/memories"));
+            return Ok(reported(head(&path) + "\n0B\t/memories"));
         }
-        response => response,
+        response => response?,
     };
-    let response = viewed(asked.args, response)?;
     let done = match &response {
-        Response::Read(read) => return file(&path, read),
+        Response::Read(read) => return file(asked.args, &path, read),
         Response::List(list) => return Ok(directory(&path, list)),
         Response::Write(_) => format!("File created successfully at: {path}"),
         Response::Edit(_) if asked.args.text("command") == "insert" => format!("The file {path} has been edited."),
-        Response::Edit(edit) => format!("The memory file has been edited.\n{}", snippet(edit)),
+        Response::Edit(edit) => format!(
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{}",
+            snippet(edit)
+        ),
         Response::Delete(_) => format!("Successfully deleted {path}"),
         Response::Move(_) => {
             let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));
@@ -76,23 +88,45 @@ fn is_view(asked: &CallContext<'_>) -> bool {
 }
 
 fn head(path: &str) -> String {
-    format!("Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:")
+    format!("Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:")
 }
 
-fn file(path: &str, read: &response::Read) -> Result<Rendered> {
+/// Renders the lines around the first change: two on each side of its first line.
+fn snippet(edit: &response::Edit) -> String {
+    let changed = edit.lines.first().map_or(1, |range| range.start);
+    let start = edit.snippet.as_ref().map_or(1, |snippet| snippet.start_line.max(changed.saturating_sub(2)));
+    let text = edit.snippet.as_ref().map_or("", |snippet| &snippet.text);
+    let skipped = edit.snippet.as_ref().map_or(0, |snippet| start - snippet.start_line);
+    first_lines(text, start, skipped, changed + 3 - start)
+}
+
+/// Renders `count` lines of `text` after the first `skipped`; the first one has the number `start`.
+fn first_lines(text: &str, start: u64, skipped: u64, count: u64) -> String {
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let shown: Vec<_> = text.split('\n').skip(number(skipped)).take(number(count)).collect();
+    if shown.is_empty() { String::new() } else { lines(&shown.join("\n"), start) }
+}
+
+fn file(args: &Args, path: &str, read: &response::Read) -> Result<Rendered> {
     if read.total_lines.is_some_and(|lines| lines > 999_999) {
         let message = format!("File {path} exceeds maximum line limit of 999,999 lines.");
         return Err(Error::new(Code::LimitExceeded, message));
     }
-    let lines = numbered(read);
-    let rest = more_lines(read);
-    Ok(reported(format!("Here's the content of {path} with line numbers:\n{lines}{rest}")).truncated(read.truncated))
+    let (first, last) = range(args);
+    let start = u64::try_from(first).unwrap_or(1).max(1);
+    let count = u64::try_from(last).map_or(u64::MAX, |last| (last + 1).saturating_sub(start));
+    // Only the empty line after a final newline is left to show.
+    let text = if read.next_offset.is_some() { read.content.strip_suffix('\n').unwrap_or(&read.content) } else { &read.content };
+    let is_past_end = read.end_line == 0 && start > 1;
+    let lines = first_lines(text, start, 0, if is_past_end { 0 } else { count });
+    let rest = more_lines(args, read);
+    let is_cut = !rest.is_empty() || (read.truncated && read.next_offset.is_none());
+    Ok(reported(format!("Here's the content of {path} with line numbers:\n{lines}{rest}")).truncated(is_cut))
 }
 
 fn directory(path: &str, list: &response::List) -> Rendered {
     let top = path.trim_end_matches('/');
-    let shown: Vec<_> =
-        list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();
+    let shown = &list.entries;
     // The size of a directory is the sum of the listed files below it.
     let size = |entry: &response::Entry| match entry.kind {
         Kind::Directory => {
@@ -103,9 +137,10 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     };
     let total: u64 = shown.iter().filter_map(|entry| entry.size).sum();
     let mut lines = vec![head(path), format!("{}\t{top}", human(total))];
-    for entry in &shown {
+    for entry in shown {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
-        lines.push(format!("{}\t/{}{slash}", human(size(entry)), printable(&entry.path)));
+        let below = entry.path.get(list.path.len() + 1..).unwrap_or_default();
+        lines.push(format!("{}\t{top}/{}{slash}", human(size(entry)), printable(below)));
     }
     if list.truncated {
         lines.push(format!(
@@ -116,20 +151,17 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     reported(lines.join("\n")).truncated(list.truncated)
 }
 
-/// Formats a size, such as `812`, `4.0K`, `1.5M`.
+/// Formats a size, such as `812B`, `4K`, `1.5M`.
 fn human(bytes: u64) -> String {
-    let mut units = ["K", "M", "G", "T"].iter();
-    if bytes < 1024 {
-        return bytes.to_string();
-    }
+    let mut units = ["K", "M", "G"].iter();
     #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-    let mut size = bytes as f64 / 1024.0;
-    let mut unit = units.next();
+    let mut size = bytes as f64;
+    let mut unit = "B";
     while size >= 1024.0
         && let Some(next) = units.next()
     {
         size /= 1024.0;
-        unit = Some(next);
+        unit = next;
     }
-    format!("{size:.1}{}", unit.copied().unwrap_or_default())
+    if size.fract() == 0.0 { format!("{size}{unit}") } else { format!("{size:.1}{unit}") }
 }

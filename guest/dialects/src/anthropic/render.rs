@@ -8,7 +8,8 @@ use paddock_types::response::Response;
 use serde_json::json;
 
 use crate::answer::CallContext;
-use crate::anthropic::viewed;
+use crate::anthropic::{range, viewed};
+use crate::args::Args;
 use crate::text::with_notes;
 
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
@@ -20,7 +21,7 @@ pub fn reported(output: String) -> Rendered {
 pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let path = asked.args.text("path");
     match viewed(asked.args, response)? {
-        Response::Read(read) => Ok(file(&path, &read)),
+        Response::Read(read) => Ok(file(asked.args, &path, &read)),
         Response::List(list) => directory(asked, &path, &list),
         Response::Write(write) => {
             Ok(reported(with_notes(format!("File created successfully at: {path}"), &write.notes)))
@@ -36,36 +37,42 @@ pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Ren
     }
 }
 
-fn file(path: &str, read: &response::Read) -> Rendered {
+fn file(args: &Args, path: &str, read: &response::Read) -> Rendered {
     let lines = numbered(read);
-    let more = more_lines(read);
+    let more = more_lines(args, read);
     reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
 }
 
-/// Returns the line that says how to read on after a limit; empty if nothing was left out.
-pub fn more_lines(read: &response::Read) -> String {
-    match read.next_offset {
+/// Returns the line that says how to read on after a limit; empty if no requested line was left out.
+pub fn more_lines(args: &Args, read: &response::Read) -> String {
+    let last = u64::try_from(range(args).1).unwrap_or(u64::MAX);
+    match read.next_offset.filter(|next| *next <= last) {
         Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
         None => String::new(),
     }
 }
 
 /// Renders lines with a number six characters wide and a tab before each.
-pub fn numbered(read: &response::Read) -> String {
+fn numbered(read: &response::Read) -> String {
     if read.end_line == 0 {
         return String::new();
     }
     lines(&read.content, read.start_line)
 }
 
-fn lines(text: &str, first: u64) -> String {
+/// Renders all lines of `text`; after a final newline, there is an empty one.
+pub fn lines(text: &str, first: u64) -> String {
     let lines = text.split('\n').zip(first..);
     lines.map(|(line, number)| format!("{number:6}\t{line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Renders the lines around the first change; empty if no line remains.
-pub fn snippet(edit: &response::Edit) -> String {
-    edit.snippet.as_ref().map(|snippet| lines(&snippet.text, snippet.start_line)).unwrap_or_default()
+fn snippet(edit: &response::Edit) -> String {
+    let of = |snippet: &response::Snippet| {
+        let text = snippet.text.replace("\r\n", "\n");
+        lines(text.strip_suffix('\n').unwrap_or(&text), snippet.start_line)
+    };
+    edit.snippet.as_ref().map(of).unwrap_or_default()
 }
 
 fn directory(asked: &CallContext<'_>, path: &str, list: &response::List) -> Result<Rendered> {

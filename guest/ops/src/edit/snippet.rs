@@ -6,8 +6,7 @@ use paddock_text::page::{Layout, page};
 use paddock_types::policy::Limits;
 use paddock_types::response::{LineRange, Snippet};
 
-/// Returns the changed lines of `text` with `around` lines on each side, as a read renders them; `None` if no line
-/// remains.
+/// Returns the changed lines of `text` with `around` lines on each side, with their endings; `None` if no line remains.
 pub fn of(text: &str, changed: &LineRange, around: u64, limits: &Limits) -> Option<Snippet> {
     let start = changed.start.saturating_sub(around).max(1);
     let count = (changed.end.max(changed.start).saturating_sub(start) + 1).saturating_add(around);
@@ -18,7 +17,7 @@ pub fn of(text: &str, changed: &LineRange, around: u64, limits: &Limits) -> Opti
         lines: count.min(limits.max_lines),
         line_chars: limits.max_line_chars,
         bytes: limits.max_result_bytes,
-        raw: false,
+        raw: true,
         last: false,
         encoding: UTF_8,
     };
@@ -37,11 +36,11 @@ mod tests {
             Some((snippet.start_line, snippet.text))
         };
         let text = "a\nb\r\nc\nd\ne";
-        assert_eq!(shown(3, 3, text), Some((2, "b\nc\nd".to_owned())));
-        assert_eq!(shown(1, 1, text), Some((1, "a\nb".to_owned())));
+        assert_eq!(shown(3, 3, text), Some((2, "b\r\nc\nd\n".to_owned())));
+        assert_eq!(shown(1, 1, text), Some((1, "a\nb\r\n".to_owned())));
         assert_eq!(shown(5, 5, text), Some((4, "d\ne".to_owned())));
         // A range that ends before it starts stands for deleted lines.
-        assert_eq!(shown(3, 2, text), Some((2, "b\nc\nd".to_owned())));
+        assert_eq!(shown(3, 2, text), Some((2, "b\r\nc\nd\n".to_owned())));
         assert_eq!(shown(1, 0, ""), None);
     }
 }

@@ -1,0 +1,99 @@
+//! Paths and patterns as weakincentives reads them.
+
+use paddock_types::error::{Code, Error, Result};
+
+use crate::args::Args;
+
+/// Maximum number of names in a path to write, and of characters in each.
+const MAX_DEPTH: usize = 16;
+const MAX_NAME: usize = 80;
+/// A pattern for any text, `/` included.
+const ANY: &str = "{*,*/**/*}";
+
+/// Returns the argument `path` of a tool that lists or searches; empty or blank, it is the root.
+pub fn directory(args: &Args) -> String {
+    match args.text("path").trim() {
+        "" => ".".to_owned(),
+        path => path.to_owned(),
+    }
+}
+
+/// Returns the argument `path` of a tool that needs one.
+pub fn named(args: &Args, operation: &str) -> Result<String> {
+    match args.text("path").trim() {
+        "" => Err(Error::at(Code::InvalidPath, operation, "", "the path is empty")),
+        path => Ok(path.to_owned()),
+    }
+}
+
+/// Returns the argument `path` of a tool that makes a file or directory, within the bounds of the original. The depth of
+/// an absolute path may be that of the root.
+pub fn made(args: &Args, operation: &str) -> Result<String> {
+    let path = named(args, operation)?;
+    let mut depth = 0_usize;
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        depth = if name == ".." { depth.saturating_sub(1) } else { depth + 1 };
+        if name.chars().count() > MAX_NAME {
+            let cause = format!("Path segment exceeds limit of {MAX_NAME} characters");
+            return Err(Error::at(Code::InvalidPath, operation, &path, cause));
+        }
+    }
+    if depth > MAX_DEPTH && !path.starts_with('/') {
+        let cause = format!("Path depth exceeds limit of {MAX_DEPTH} segments");
+        return Err(Error::at(Code::InvalidPath, operation, &path, cause));
+    }
+    if depth == 0 {
+        return Err(Error::at(Code::InvalidPath, operation, &path, "cannot write to root directory"));
+    }
+    Ok(path)
+}
+
+/// Returns the glob that matches what `pattern` matches in Python's `fnmatch`, where `*` matches `/` too. Unlike there,
+/// `**/` also matches no directory, and braces are special.
+pub fn fnmatch(pattern: &str) -> String {
+    // With a `/` at the start, a glob is compared with paths, not with names.
+    let mut glob = String::from("/");
+    let mut rest = pattern.trim().trim_start_matches('/');
+    while let Some(at) = rest.find(['*', '[']) {
+        let (before, after) = rest.split_at(at);
+        glob.push_str(before);
+        if let Some(class) = after.strip_prefix('[') {
+            // The first character of a class is part of it, even if it is a bracket.
+            let end = class.char_indices().skip(1).find(|(_, c)| *c == ']').map_or(class.len(), |(at, _)| at + 1);
+            let (class, after) = class.split_at(end);
+            glob.extend(["[", class]);
+            rest = after;
+        } else {
+            let is_directories = glob.ends_with('/') && after.starts_with("**");
+            rest = after.trim_start_matches('*');
+            match rest.strip_prefix('/').filter(|_| is_directories) {
+                Some(below) => {
+                    glob.push_str("**/");
+                    rest = below;
+                }
+                None => glob.push_str(ANY),
+            }
+        }
+    }
+    glob + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_matches_a_slash() {
+        for (pattern, glob) in [
+            ("*.py", "/{*,*/**/*}.py"),
+            ("**/*.py", "/**/{*,*/**/*}.py"),
+            ("src/**", "/src/{*,*/**/*}"),
+            ("a.py", "/a.py"),
+            ("/a**b[*]c[]*]d[", "/a{*,*/**/*}b[*]c[]*]d["),
+            ("*/x", "/{*,*/**/*}/x"),
+            ("a/**/x", "/a/**/x"),
+        ] {
+            assert_eq!(fnmatch(pattern), glob, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+"""Dialects against the programs whose interface they have, with generated calls.
+
+Usage: originals.py WEAKINCENTIVES PADDOCK... (in an environment with requirements.txt; WEAKINCENTIVES is a directory
+with the unpacked package, PADDOCK... a command that answers a call per line)
+
+ORIGINALS_CASES is how many cases each program gets, ORIGINALS_SEED where they start.
+"""
+
+import collections.abc
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import types
+import typing
+from base64 import b64decode
+from pathlib import Path
+
+from agents import apply_diff
+from anthropic.lib.tools import ToolError
+from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+
+CASES = int(os.environ.get("ORIGINALS_CASES", 300))
+SEED = int(os.environ.get("ORIGINALS_SEED", 1))
+
+
+class Paddock:
+    """Tools over one workspace."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def call(self, dialect, tool, **arguments):
+        line = json.dumps({"dialect": dialect, "tool": tool, "arguments": arguments})
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def put(self, path, text):
+        assert self.call("paddock", "write_file", path=path, content=text)["ok"]
+
+    def tree(self):
+        """Every file with its bytes."""
+        found = self.call("paddock", "glob", pattern="**", include_hidden=True, include_ignored=True, limit=10_000)
+        read = lambda path: self.call("paddock", "read_file", path=path, mode="base64")["result"]["content"]
+        return {path: b64decode(read(path)) for path in found["result"]["paths"]}
+
+    def clear(self):
+        for entry in self.call("paddock", "list_dir", path=".", include_hidden=True, include_ignored=True)["result"]["entries"]:
+            assert self.call("paddock", "delete", path=entry["path"], recursive=True)["ok"]
+
+
+def tree_of(root):
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def text_of(rng, words, lines=6, crlf=0):
+    """A small text: few different lines, so that they repeat; sometimes CRLF, sometimes no final newline."""
+    ending = "\r\n" if rng.random() < crlf else "\n"
+    text = ending.join(rng.choice(words) for _ in range(rng.randrange(lines)))
+    return text + ending if text and rng.random() < 0.7 else text
+
+
+# OpenAI: agents.apply_diff
+
+
+DIFF_LINES = ["a", "b", "  a", "b  ", "", "\tc", "def f():", "    return 1"]
+
+
+def diff_of(rng, text):
+    """A diff that often fits: parts of the text with changes, and mistakes."""
+    lines, out, at = text.replace("\r\n", "\n").split("\n"), [], 0
+    for _ in range(rng.randrange(1, 4)):
+        for _ in range(rng.choice([0, 1, 1, 1, 2])):
+            anchor = rng.choice(lines[at:] or [""]) if rng.random() < 0.8 else rng.choice(DIFF_LINES)
+            out.append(rng.choice(["@@", "@@ " + anchor, "@@ " + anchor, "@@ " + anchor.strip()]))
+        at = min(len(lines), at + rng.randrange(3))
+        for _ in range(rng.randrange(4)):
+            line = lines[at] if at < len(lines) and rng.random() < 0.9 else rng.choice(DIFF_LINES)
+            line = line.strip() if rng.random() < 0.1 else line
+            kind = rng.choice([" ", " ", "-", "+"])
+            out.append(kind + (rng.choice(DIFF_LINES) if kind == "+" else line) if line or rng.random() < 0.8 else "")
+            at += kind != "+"
+        if rng.random() < 0.15:
+            out.append("*** End of File")
+            break
+    ending = "\r\n" if rng.random() < 0.1 else "\n"
+    return ending.join(out) + rng.choice(["", ending])
+
+
+def check_openai(paddock, rng):
+    text, mode = text_of(rng, DIFF_LINES, crlf=0.15), rng.choice(["default"] * 5 + ["create"])
+    diff = diff_of(rng, text)
+    if mode == "create":
+        text, lines = "", [rng.choice(DIFF_LINES) for _ in range(rng.randrange(4))]
+        diff = rng.choice(["\n", "\r\n"]).join(("+" if rng.random() < 0.95 else "") + line for line in lines)
+        diff += rng.choice(["", "\n", "\r\n+x\n+y"])
+    try:
+        expected = apply_diff(text, diff, mode=mode)
+    except ValueError as error:
+        expected = error
+    paddock.clear()
+    if mode == "default":
+        paddock.put("f", text)
+    kind = "update_file" if mode == "default" else "create_file"
+    outcome = paddock.call("openai", "apply_patch", operation={"type": kind, "path": "f", "diff": diff})
+    after = paddock.tree().get("f")
+    case = f"{mode} of {text!r} by {diff!r}: {expected!r}, but {outcome['text']!r} and {after!r}"
+    if isinstance(expected, ValueError):
+        assert not outcome["ok"], case
+        return "refused"
+    if not outcome["ok"] and is_deliberate(outcome["text"]):
+        return "refused here alone"
+    assert outcome["ok"], case
+    # There, text after the final newline is a line; here, a file keeps its final newline.
+    if text.endswith("\n") and not expected.endswith("\n"):
+        lines = lambda text: [line for line in text.split() if line]
+        assert lines(after) == lines(expected.encode()), case
+        return "applied, with a final newline here alone"
+    assert after == expected.encode(), case
+    return "applied"
+
+
+def is_deliberate(text):
+    """Whether a diff is refused because a part of it changes nothing, or because its parts overlap."""
+    return any(cause in text for cause in ["has no chunk", "the chunk has no lines", "have to be in the order"])
+
+
+# Anthropic: the memory tool on a local directory
+
+
+PATHS = ["a.md", "b.txt", "d/a.md", "d/e/c", ".hidden", "d", "a.md/x", "", "d/../b.txt"]
+WORDS = ["one", "two", "one two", "", "  three"]
+
+
+def memory_call(rng):
+    path = lambda: rng.choice(["/memories"] + ["/memories/" + path for path in PATHS])
+    if rng.random() < 0.05:
+        path = lambda: rng.choice(["/other", "memories/a.md", "/memories/../x", "/memories/d/../../memories/a.md"])
+    command = rng.choice(["view"] * 3 + ["create"] * 4 + ["str_replace"] * 3 + ["insert"] * 3 + ["delete", "rename"])
+    match command:
+        case "view":
+            ranges = [None, None, [1, -1], [2, 3], [3, 2], [0, 1], [2, 99], [9, 9], [2, -1]]
+            given = rng.choice(ranges)
+            return {"command": command, "path": path()} | ({"view_range": given} if given else {})
+        case "create":
+            return {"command": command, "path": path(), "file_text": text_of(rng, WORDS)}
+        case "str_replace":
+            old, new = rng.choice(["one", "two", "one two", "o", "one\n", "two\none"]), text_of(rng, WORDS, 3)
+            # Here, the snippet is around the first line that differs.
+            new = new and "!" + new
+            return {"command": command, "path": path(), "old_str": old, "new_str": new}
+        case "insert":
+            line = rng.choice([0, 0, 1, 1, 2, 3, 9, -1])
+            return {"command": command, "path": path(), "insert_line": line, "insert_text": text_of(rng, WORDS, 3)}
+        case "delete":
+            return {"command": command, "path": path()}
+        case _:
+            return {"command": command, "old_path": path(), "new_path": path()}
+
+
+def without_directory_sizes(text):
+    """The size of a directory is that of its inode there, and that of its files here."""
+    if not text.startswith("Here're the files"):
+        return text
+    head, top, *entries = text.split("\n")
+    sizeless = lambda line: line.split("\t")[-1] if line.endswith("/") else line
+    return "\n".join([head, top.split("\t")[-1].rstrip("/"), *map(sizeless, entries)]).replace("//", "/")
+
+
+def check_memory(paddock, rng):
+    with tempfile.TemporaryDirectory() as directory:
+        original = BetaLocalFilesystemMemoryTool(directory)
+        paddock.clear()
+        log = []
+        for _ in range(rng.randrange(4, 20)):
+            arguments = memory_call(rng)
+            directories = lambda: {path for path in Path(directory).rglob("*") if path.is_dir()}
+            before = directories()
+            try:
+                expected = original.call(arguments)
+            except (ToolError, OSError) as error:
+                expected = error
+                # There, a call that fails may have made directories.
+                for made in sorted(directories() - before, reverse=True):
+                    made.rmdir()
+            outcome = paddock.call("anthropic", "memory", **arguments)
+            log.append(f"{arguments} -> {expected!r}, but {outcome['text']!r}")
+            case = "\n".join(log)
+            if isinstance(expected, str):
+                assert outcome["ok"], case
+                texts = [without_directory_sizes(text) for text in (expected, outcome["result"]["output"])]
+                if arguments.get("view_range", [1])[0] > 1:
+                    # Of the empty line after a final newline, nothing is shown here alone.
+                    texts = [re.sub(r":\n *\d+\t$", ":\n", text) for text in texts]
+                assert texts[0] == texts[1], case
+            else:
+                assert not outcome["ok"], case
+                # Of a rename, either path may be the first to be refused.
+                if isinstance(expected, ToolError) and arguments["command"] != "rename":
+                    error = outcome["result"]["error"].removeprefix("Error: ")
+                    assert error.startswith(str(expected)), case
+            files, expected_files = paddock.tree(), tree_of(Path(directory))
+            for path, content in expected_files.items():
+                # There, an insertion takes away one of several newlines at the end.
+                if arguments["command"] == "insert" and files.get(path) == content + b"\n":
+                    paddock.put(path, content.decode())
+                    files[path] = content
+            assert files == expected_files, f"{case}\n{expected_files}\n{files}"
+    return "same"
+
+
+# weakincentives: HostFilesystem
+
+
+def host_filesystem(package):
+    """Its class. The package asks for Python 3.12, of which this part needs two names."""
+    collections.abc.Buffer = getattr(collections.abc, "Buffer", object)
+    typing.override = getattr(typing, "override", lambda function: function)
+    stub = types.ModuleType("weakincentives")
+    stub.__path__ = [str(Path(package) / "weakincentives")]
+    sys.modules["weakincentives"] = stub
+    from weakincentives.filesystem import HostFilesystem
+
+    return HostFilesystem
+
+
+NAMES = ["a.txt", "b.py", "src/a.py", "src/deep/c.py", "src", "src/deep", ".gitignore", "build/x.py", "missing/x"]
+NAMES += ["a.txt/x", "./a.txt", "./b.py", "src//a.py", "../out", "n" * 81, "/".join("d" * 17), "."]
+PATTERNS = ["*.py", "*", "src/*", "*/*.py", "?.py", "[ab]*", "[!a]*.py", "a.txt", "*deep*", "c.py"]
+
+
+def weakincentives_call(rng):
+    path = lambda: rng.choice(NAMES)
+    match rng.choice(["write"] * 5 + ["read"] * 3 + ["list", "glob", "glob", "grep", "grep", "delete", "mkdir", "is"]):
+        case "write":
+            content = rng.choice(["build/\n*.tmp\n", text_of(rng, WORDS), text_of(rng, WORDS)])
+            # Here, a search may name a file.
+            target = rng.choice([name for name in NAMES if name not in ("src", "src/deep")])
+            return "write_file", {"path": target, "content": content, "create_only": rng.random() < 0.3}
+        case "read":
+            arguments = {"path": path(), "offset": rng.choice([0, 0, 1, 2, 9])}
+            return "read_file", arguments | rng.choice([{}, {"limit": 1}, {"limit": 3}, {"limit": -1}])
+        case "list":
+            return "ls", {"path": path()}
+        case "glob":
+            return "glob", {"pattern": rng.choice(PATTERNS), "path": rng.choice([".", "src", "missing"])}
+        case "grep":
+            arguments = {"pattern": rng.choice(["one", "^", "t.*o", "x*", "["]), "path": rng.choice([".", "src", "none"])}
+            glob = rng.choice([None, *PATTERNS])
+            return "grep", arguments | ({"glob_filter": glob} if glob else {}) | rng.choice([{}, {"max_matches": 2}])
+        case "delete":
+            return "rm", {"path": path(), "recursive": rng.random() < 0.5}
+        case "mkdir":
+            return "mkdir", {"path": path(), "parents": rng.random() < 0.5}
+        case _:
+            return rng.choice(["exists", "is_file", "is_dir"]), {"path": path()}
+
+
+def ask_host_filesystem(fs, tool, arguments):
+    """The value that the specification gives to the result."""
+    path, entry = arguments.get("path"), lambda path: {"path": path, "kind": "file", "size_bytes": fs.stat(path).size_bytes}
+    match tool:
+        case "write_file":
+            created = not fs.exists(path)
+            result = fs.write(path, arguments["content"], mode="create" if arguments["create_only"] else "overwrite")
+            return {"path": result.path, "bytes_written": result.bytes_written, "created": created}
+        case "read_file":
+            result = fs.read(path, offset=arguments["offset"], limit=arguments.get("limit"))
+            members = ("path", "content", "total_lines", "offset", "limit")
+            return {name: getattr(result, name) for name in members}
+        case "ls":
+            of = lambda found: entry(found.path) if found.is_file else {"path": found.path, "kind": "directory", "size_bytes": None}
+            return [of(found) for found in fs.list(path)]
+        case "glob":
+            return [entry(found.path) for found in fs.glob(arguments["pattern"], path=path)]
+        case "grep":
+            found = fs.grep(arguments["pattern"], path=path, glob=arguments.get("glob_filter"), max_matches=arguments.get("max_matches", 100))
+            members = ("path", "line_number", "line_content", "match_start", "match_end")
+            return [{name: getattr(match, name) for name in members} for match in found]
+        case "rm":
+            return fs.delete(path, recursive=arguments["recursive"])
+        case "mkdir":
+            return fs.mkdir(path, parents=arguments["parents"], exist_ok=arguments["parents"])
+        case "exists":
+            return fs.exists(path)
+        case _:
+            if not fs.exists(path):
+                return False
+            stat = fs.stat(path)
+            return stat.is_file if tool == "is_file" else stat.is_directory
+
+
+def check_weakincentives(paddock, rng, host):
+    with tempfile.TemporaryDirectory() as directory:
+        fs = host(_root=directory)
+        paddock.clear()
+        log = []
+        for _ in range(rng.randrange(4, 25)):
+            tool, arguments = weakincentives_call(rng)
+            try:
+                expected = ask_host_filesystem(fs, tool, arguments)
+            except (OSError, ValueError) as error:
+                expected = error
+            outcome = paddock.call("weakincentives", tool, **arguments)
+            log.append(f"{tool} {arguments} -> {expected!r}, but {outcome['result']!r}")
+            case = "\n".join(log)
+            if isinstance(expected, Exception):
+                assert not outcome["ok"], case
+                assert outcome["result"]["error"] in names_of(expected), case
+            else:
+                assert outcome["ok"], case
+                if tool != "rm":
+                    assert value_of(outcome) == expected, case
+            files, expected_files = paddock.tree(), tree_of(Path(directory))
+            assert files == expected_files, f"{case}\n{expected_files}\n{files}"
+    return "same"
+
+
+def names_of(error):
+    """The exceptions that the specification has for it: it calls an escape a SecurityError."""
+    if "escapes root" in str(error):
+        return ["SecurityError"]
+    if "Cannot delete root" in str(error):
+        return ["ValueError"]
+    if isinstance(error, FileExistsError):
+        return ["FileExistsError", "IsADirectoryError"]
+    if isinstance(error, FileNotFoundError):
+        return ["FileNotFoundError", "NotADirectoryError"]
+    return [type(error).__name__]
+
+
+def value_of(outcome):
+    value = outcome["result"]["value"]
+    value = value.get("matches", value) if isinstance(value, dict) else value
+    for entry in value if isinstance(value, list) else []:
+        entry.pop("content_hash", None)
+    return value
+
+
+def run(name, check):
+    if ONLY and not name.startswith(ONLY):
+        return
+    counts = {}
+    for case in range(CASES):
+        result = check(random.Random(f"{name} {SEED + case}"))
+        counts[result] = counts.get(result, 0) + 1
+    print(f"pass {name}: " + ", ".join(f"{count} {result}" for result, count in sorted(counts.items())))
+
+
+ONLY = os.environ.get("ONLY", "")
+
+
+if __name__ == "__main__":
+    package, *command = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("root", "state"):
+            (Path(directory) / name).mkdir()
+        paddock = Paddock([part.format(root=f"{directory}/root", state=f"{directory}/state") for part in command])
+        host = host_filesystem(package)
+        run("openai", lambda rng: check_openai(paddock, rng))
+        run("anthropic memory", lambda rng: check_memory(paddock, rng))
+        run("weakincentives", lambda rng: check_weakincentives(paddock, rng, host))
