@@ -15,6 +15,9 @@ pub struct Commands {
     pub unconfined: bool,
     /// Whether commands can use the network.
     pub network: bool,
+    /// Whether commands can change what Git stores of a repository: objects, references, their logs, and the index, so
+    /// that `git commit` works. Hooks, settings and everything else in `.git` stay protected.
+    pub git: bool,
     /// Further directories that commands can read and execute from. Paths are as in `allowed_directories`.
     pub readable: Vec<String>,
     /// Directories before the usual `PATH`, which commands can also read.
@@ -60,6 +63,7 @@ impl Default for Commands {
             enabled: false,
             unconfined: false,
             network: false,
+            git: false,
             readable: Vec::new(),
             path: Vec::new(),
             environment: BTreeMap::new(),

@@ -71,6 +71,8 @@ const PROMPT_PAUSE: Duration = Duration::from_millis(250);
 /// The commands of one workspace.
 pub(crate) struct Commands {
     policy: Policy,
+    /// Whether the policy lets everything change protected paths.
+    allow_protected: bool,
     /// Maximum number of bytes of backups for the changes of a command.
     kept_bytes: u64,
     rules: Rules,
@@ -106,6 +108,7 @@ impl Commands {
         Ok(Some(Self {
             rules: Rules::new(&own.allow, &own.deny),
             hard_links: policy.hard_links,
+            allow_protected: policy.allow_protected,
             kept_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
             unfit,
             programs: program::open(&own, roots)?,
@@ -118,6 +121,11 @@ impl Commands {
             sessions: sessions::Sessions::default(),
             policy: own,
         }))
+    }
+
+    /// Returns whether commands may change Git's data in an otherwise protected `.git`.
+    fn changes_git_data(&self) -> bool {
+        self.policy.git && !self.allow_protected
     }
 
     /// Returns the directory for temporary files, which tools cannot reach.

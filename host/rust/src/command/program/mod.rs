@@ -205,6 +205,7 @@ fn state(
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
         authorizer: Authorizer::new(Arc::downgrade(how.guests), budget.cancel.clone()),
+        git_data: commands.changes_git_data(),
         changes: Changes::new(UndoStaging::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
         budget: budget.clone(),
         hard_links: commands.hard_links,
