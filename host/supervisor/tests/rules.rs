@@ -151,7 +151,11 @@ fn only_plain_files_are_put_into_git() {
         "mkfifo .git/FETCH_HEAD".to_owned(),
         "mkfifo x; mv x .git/FETCH_HEAD".to_owned(),
     ] {
-        let start = Start { rules: true, git_data: true, ..fixture.shell(&format!("{script}; test -z \"$(find .git -type l -o -type p)\"")) };
+        let start = Start {
+            rules: true,
+            git_data: true,
+            ..fixture.shell(&format!("{script}; test -z \"$(find .git -type l -o -type p)\""))
+        };
         let outcome = run_with(start, |_| Verdict::default());
         assert_eq!(outcome.ended.exit_code, Some(0), "{script}: {}", outcome.stderr);
         let _removed = fs::remove_file(fixture.root.join("tree/refs/x"));
@@ -159,7 +163,8 @@ fn only_plain_files_are_put_into_git() {
         let _removed = fs::remove_file(fixture.root.join("tree/main"));
         let _removed = fs::remove_file(fixture.root.join("x"));
     }
-    let script = "mkdir .git/logs; echo 2 > .git/x; mv .git/x .git/refs/main; ln .git/refs/main .git/y; ln -s a b; mv b c";
+    let script =
+        "mkdir .git/logs; echo 2 > .git/x; mv .git/x .git/refs/main; ln .git/refs/main .git/y; ln -s a b; mv b c";
     let start = Start { rules: true, git_data: true, ..fixture.shell(script) };
     run_with(start, |_| Verdict::default()).succeeded();
     // If the host lets the command change everything, links are possible.
