@@ -69,7 +69,6 @@ fn commands_that_read_cause_no_refusals() {
             "git describe --always --dirty",
             "git grep one",
             "git ls-files",
-            "git add -n .",
         ] {
             // Git finds the file changed, compares it, and would write the index with the new time.
             let touched =
@@ -117,7 +116,7 @@ fn a_repository_is_worked_with() {
             "git cherry-pick topic~0 --allow-empty --keep-redundant-commits >/dev/null; git log -1 --format=%s",
             "third\n",
         ),
-        ("git fsck --strict 2>&1; git status -s", ""),
+        ("git fsck --strict --no-dangling 2>&1; git status -s", ""),
     ] {
         let ran = fixture.shell(line);
         assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), (printed, &json!(0)), "{line}: {ran}");

@@ -131,6 +131,12 @@ fn other_calls_go_on_while_one_waits() {
     assert_eq!(outcome.succeeded().stdout, "open\n");
 }
 
+/// Refuses to change `.git` itself.
+fn authorize_data(ask: &Ask) -> Verdict {
+    let refused = (ask.access == Access::Change && ask.path == ".git").then(|| "it is protected".to_owned());
+    Verdict { refused, ..Verdict::default() }
+}
+
 /// Programs of a person write to files in `.git`, and would write through a link that a command has put there.
 #[test]
 fn only_plain_files_are_put_into_git() {
@@ -167,6 +173,11 @@ fn only_plain_files_are_put_into_git() {
         "mkdir .git/logs; echo 2 > .git/x; mv .git/x .git/refs/main; ln .git/refs/main .git/y; ln -s a b; mv b c";
     let start = Start { rules: true, git_data: true, ..fixture.shell(script) };
     run_with(start, |_| Verdict::default()).succeeded();
+    // Git tries to remove `.git` after its last reference.
+    let start = Start { rules: true, git_data: true, ..fixture.shell("rmdir .git 2>&1") };
+    let outcome = run_with(start, authorize_data);
+    assert!(outcome.stdout.contains("not empty"), "{}", outcome.stdout);
+    assert!(!outcome.ended.refused.iter().any(|refused| refused.path.ends_with(".git")), "{:?}", outcome.ended.refused);
     // If the host lets the command change everything, links are possible.
     let start = Start { rules: true, ..fixture.shell("ln -s a .git/link && test -L .git/link") };
     run_with(start, |_| Verdict::default()).succeeded();
