@@ -116,6 +116,7 @@ fn a_repository_is_worked_with() {
             "git cherry-pick topic~0 --allow-empty --keep-redundant-commits >/dev/null; git log -1 --format=%s",
             "third\n",
         ),
+        ("git fetch -q . main:refs/remotes/other/main && git rev-parse -q --verify other/main >/dev/null", ""),
         ("git fsck --strict --no-dangling 2>&1; git status -s", ""),
     ] {
         let ran = fixture.shell(line);

@@ -43,10 +43,10 @@ pub struct Commands {
     pub max_sessions: u32,
     /// Time limit of a command or session, in milliseconds.
     pub max_time_ms: u64,
-    /// Maximum size of each output stream in a result, in bytes. Of a longer stream, the result has the head and the
-    /// tail.
+    /// Maximum size of each output stream in a result, in bytes, if the call states none. Of a longer stream, the
+    /// result has the head and the tail.
     pub max_output_bytes: u64,
-    /// Maximum number of lines of each output stream in a result.
+    /// Maximum number of lines of each output stream in a result, if the call states no size.
     pub max_output_lines: u64,
     /// Maximum number of simultaneous processes of a command.
     pub max_processes: u32,
