@@ -439,6 +439,7 @@ const NARROWED: &[(&str, &str, &str, &str)] = &[
     ("blocked_extensions", "blocked_extensions: [.a]", "blocked_extensions: []", r#"[".a"]"#),
     ("allowed_extensions", "", "allowed_extensions: [.a]", r#"[".a"]"#),
     ("allowed_extensions", "allowed_extensions: [.a, .b]", "allowed_extensions: [.b, .c]", r#"[".b"]"#),
+    ("commands.git", "commands: {git: true}", "commands: {git: false}", "false"),
     ("limits.max_files", "limits: {max_files: 500}", "maxFilesPerOperation: 400", "400"),
 ];
 
@@ -457,6 +458,7 @@ fn a_workspace_s_own_file_widens_nothing() {
         ("read_only: true", "read_only: false", "`read_only`: `false` would allow more than `true`, which is in force"),
         ("", "mode: unrestricted", "`mode`: `unrestricted` would allow more than `restricted`, which is in force"),
         ("", "allow_protected: true", "`allow_protected`: `true` would allow more than `false`, which is in force"),
+        ("", "commands: {git: true}", "`commands.git`: `true` would allow more than `false`, which is in force"),
         ("", "hard_links: keep", "`hard_links`: `keep` would allow more than `break`, which is in force"),
         (
             "hard_links: refuse",

@@ -115,8 +115,10 @@ fn no_network_and_no_sockets_unless_the_policy_gives_it() {
     std::thread::spawn(move || tcp.incoming().flatten().for_each(|mut peer| drop(peer.write_all(b"reached\n"))));
     let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3");
     let bash = |line: &str| format!("bash -c '{line}'");
-    let reported = Fixture::new().shell(&bash(&line)).to_string();
-    assert!(!reported.contains("reached"), "{reported}");
+    let ran = Fixture::new().shell(&bash(&format!("{line}; {line}")));
+    assert!(!ran.to_string().contains("reached"), "{ran}");
+    let reason = json!(["it has no access to the network: the policy does not set `commands.network`"]);
+    assert_eq!(ran["notes"], reason, "the reason is named once: {ran}");
     assert_eq!(Fixture::with(json!({"network": true})).printed(&bash(&line)), "reached\n");
     let fixture = Fixture::with(json!({"network": true}));
     let _listener = UnixListener::bind(fixture.home.path().join("outside/socket")).unwrap();

@@ -51,6 +51,21 @@ fn output_is_collected_to_the_end_of_the_time_or_of_the_command() {
         let ran = fixture.ok("exec_command", arguments);
         assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("1\n2\n3\n4\n", &json!(0)), "{ran}");
     }
+    // A sign of life is no prompt.
+    let line = "for i in 1 2 3 4; do printf .; sleep 0.4; done";
+    for terminal in [true, false] {
+        let arguments = json!({"command": line, "terminal": terminal, "yield_time_ms": 20_000});
+        let ran = fixture.ok("exec_command", arguments);
+        assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("....", &json!(0)), "{ran}");
+    }
+    // The time ends the wait, with all output until then, and the command goes on.
+    let begun = Instant::now();
+    let line = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done";
+    let ran = fixture.ok("exec_command", json!({"command": line, "yield_time_ms": 700}));
+    assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
+    assert!(stdout(&ran).starts_with("1\n2\n3\n") && ran["session_id"].is_u64(), "{ran}");
+    let rest = fixture.ok("write_stdin", json!({"session_id": ran["session_id"], "yield_time_ms": 20_000}));
+    assert_eq!((stdout(&ran) + &stdout(&rest), &rest["exit_code"]), ("1\n2\n3\n4\n5\n6\n".to_owned(), &json!(0)));
     // A prompt ends the wait before its time.
     let begun = Instant::now();
     let ran = fixture.ok("exec_command", json!({"command": "printf 'name? '; read x", "yield_time_ms": 20_000}));

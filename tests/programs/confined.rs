@@ -318,3 +318,20 @@ fn other_names_of_a_file_are_left_alone() {
         }
     }
 }
+
+/// `commands.git` is for Git: a program could put links into `.git`.
+#[test]
+fn data_of_git_is_for_commands_alone() {
+    for program in tools() {
+        let fixture = desk_under(program, json!({}), json!({"git": true}));
+        fs::create_dir_all(fixture.root().join(".git/refs")).unwrap();
+        fs::write(fixture.root().join(".git/index"), "x").unwrap();
+        for step in
+            ["write .git/index y", "symlink ../../outside .git/FETCH_HEAD", "mkdir .git/refs/x", "mv a.txt .git/HEAD"]
+        {
+            failures(&fixture, &[step]);
+        }
+        assert_eq!(fixture.read(".git/index").unwrap(), "x");
+        assert_eq!(printed(&fixture, &["cat .git/index"]), "x");
+    }
+}

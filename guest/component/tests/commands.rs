@@ -174,6 +174,40 @@ mod allows {
     }
 
     #[test]
+    fn a_commit_changes_data_of_git_and_nothing_else_of_it() {
+        let commands = json!({"commands": {"enabled": true, "git": true}});
+        holds(
+            commands.clone(),
+            &[
+                (".git/index.lock", Change, false, ""),
+                (".git/objects/17/tmp_obj_x", Change, false, ""),
+                (".git/HEAD", Change, false, ""),
+                (".git/config", Change, false, "`.git` is protected"),
+                (".git/hooks/pre-commit", Change, false, "`.git` is protected"),
+                (".git/objects/info/alternates", Change, false, "`.git` is protected"),
+                (".vscode/tasks.json", Change, false, "`.vscode` is protected"),
+                // Git takes a directory with this file for a repository if it does not find `.git` valid.
+                ("HEAD", Change, false, "`HEAD`"),
+                ("head", Change, true, "`HEAD`"),
+                ("src/HEAD", Change, false, ""),
+                ("/docs/.git/index", Change, false, "read-only"),
+            ],
+        );
+        let fs = fixture();
+        assert_eq!(ask(&fs, &policy(commands.clone()), ".git/index", Change, false), (String::new(), true));
+        assert_eq!(ask(&fs, &policy(commands.clone()), ".git/index", Read, false), (String::new(), false));
+        put(&fs, "HEAD", "ref: refs/heads/main");
+        assert!(ask(&fs, &policy(commands), ".git/HEAD", Change, false).0.contains("`.git` is protected"));
+        // File tools change nothing of it.
+        let call = json!({"path": ".git/index", "content": "x"}).to_string();
+        let commands = json!({"commands": {"git": true}});
+        let outcome = engine::call(&fs, &policy(commands.clone()), "paddock", "write_file", &call);
+        assert!(outcome.error.is_some() && outcome.text.contains("`.git` is protected"), "{}", outcome.text);
+        let outcome = engine::call(&fs, &policy(commands), "paddock", "delete", r#"{"path": "HEAD"}"#);
+        assert!(outcome.error.is_some() && outcome.text.contains("`HEAD`"), "{}", outcome.text);
+    }
+
+    #[test]
     fn secrets_are_no_command_s_either() {
         let cause = "`.agentignore` keeps it";
         holds(
@@ -707,7 +741,7 @@ mod calls {
     }
 
     fn captured(text: &str) -> Captured {
-        Captured { text: text.to_owned(), bytes: text.len() as u64, truncated: false }
+        Captured { text: text.to_owned(), bytes: text.len() as u64, ..Captured::default() }
     }
 
     fn tell(dialect: &str, tool: &str, arguments: Value, ran: Ran) -> (Outcome, Value) {

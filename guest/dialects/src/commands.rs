@@ -1,14 +1,17 @@
 //! Rendering of commands for all dialects: output, exit status, changes and refused accesses.
 
-use paddock_types::error::{Result, printable};
+use paddock_types::error::{Result, Term, Vocabulary, printable};
 use paddock_types::request::{Command, Input, Request, Run, Script, Start};
-use paddock_types::response::{ChangeKind, Ran, Sessions};
+use paddock_types::response::{Captured, ChangeKind, Ran, Sessions, Unread};
 
+use crate::Names;
 use crate::args::Args;
 use crate::param::{DefaultValue, Param, optional, whole};
 
 /// Maximum number of changes that a text names.
 const MAX_NAMED: usize = 20;
+/// Maximum number of refused paths with the same cause that a text names.
+const MAX_REFUSED: usize = 3;
 /// Default columns and rows of a terminal.
 pub const SIZE: (u16, u16) = (80, 24);
 /// Maximum time for which a call collects output, in milliseconds.
@@ -19,8 +22,10 @@ pub const WORKDIR: Param = optional("workdir", "Where to run it (the workspace)"
 /// Time for which a call collects output.
 pub const YIELD: Param =
     whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(250), "Milliseconds to collect output");
+/// Maximum of `max_output_tokens`.
+pub const MAX_OUTPUT: u64 = 100_000;
 /// Maximum output of a call.
-pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, DefaultValue::Whole(8_000), "Most output");
+pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, MAX_OUTPUT, DefaultValue::Whole(8_000), "Most output");
 
 /// Wraps a command in a request.
 pub fn request(command: Command) -> Request {
@@ -35,18 +40,19 @@ pub fn start(command: String, workdir: Option<String>, yield_ms: u64, max_output
 /// Returns input for a session that neither closes its standard input nor resizes its terminal.
 pub fn write(args: &Args, chars: String, yield_ms: u64) -> Input {
     let (session, max_output_tokens) = (args.whole32("session_id"), args.whole("max_output_tokens"));
-    Input { session, chars, eof: false, size: None, yield_ms, max_output_tokens }
+    Input { session, chars, eof: false, size: None, yield_ms, max_output_tokens, offset: None }
 }
 
 /// Returns the request of a `shell` tool, which waits for the end of the command.
 pub fn shell(args: &Args) -> Result<Request> {
     let script = Script::Shell(args.text("command"));
-    Ok(request(Command::Run(run(script, args.opt_text("workdir"), args.whole("timeout_ms")))))
+    let run = run(script, args.opt_text("workdir"), args.whole("timeout_ms"));
+    Ok(request(Command::Run(Run { max_output_tokens: args.opt_whole("max_output_tokens"), ..run })))
 }
 
 /// Returns a command whose end the call waits for.
 pub fn run(script: Script, workdir: Option<String>, timeout_ms: u64) -> Run {
-    Run { script, workdir: or_workspace(workdir), stdin: String::new(), timeout_ms }
+    Run { script, workdir: or_workspace(workdir), stdin: String::new(), timeout_ms, max_output_tokens: None }
 }
 
 /// Returns the working directory, or the workspace if none is given.
@@ -70,13 +76,13 @@ pub fn quote(word: &str) -> String {
 }
 
 /// Renders the complete result of a command for the model.
-pub fn text(ran: &Ran) -> String {
+pub fn text(ran: &Ran, names: &Names) -> String {
     let mut text = output(ran);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     let mut lines = vec![end(ran)];
-    lines.extend(remarks(ran));
+    lines.extend(remarks(ran, names));
     text.push_str(&lines.join("\n"));
     text
 }
@@ -107,26 +113,49 @@ fn end(ran: &Ran) -> String {
 }
 
 /// Renders remarks beyond output and exit status, one line each.
-pub fn remarks(ran: &Ran) -> Vec<String> {
+pub fn remarks(ran: &Ran, names: &Names) -> Vec<String> {
     let mut lines = Vec::new();
+    let mut next = ran.unread.as_ref().zip(names.name(Term::OutputTool));
     for (name, captured) in [("output", &ran.stdout), ("standard error", &ran.stderr)] {
         if captured.truncated {
-            lines.push(format!("[of {} bytes of {name}, the middle is left out]", captured.bytes));
+            let Captured { omitted, bytes, .. } = captured;
+            let next = next.take().map_or_else(String::new, |(Unread { session, offset }, tool)| {
+                format!("; `{tool}` with `session_id` {session} and `offset` {offset} continues")
+            });
+            lines.push(format!("[{omitted} of {bytes} bytes of {name} are left out{next}]"));
         }
     }
     lines.extend(changes(ran));
     if ran.ignored > 0 {
-        lines.push(format!("[{} changed file(s) that ignore rules hide are in no backup]", ran.ignored));
+        lines.push(format!("[{} changed file(s) that ignore rules hide or Git keeps are in no backup]", ran.ignored));
     }
-    lines.extend(
-        ran.refused.iter().map(|kept| format!("[refused access to `{}`: {}]", printable(&kept.path), kept.cause)),
-    );
+    refusals(ran, &mut lines);
     // Only a setting of the operator disables confinement, so a reader of the result must be told.
     if ran.confinement.starts_with("none") {
         lines.push("[it ran unconfined]".to_owned());
     }
     lines.extend(ran.notes.iter().map(|note| format!("[{note}]")));
     lines
+}
+
+/// Adds one line for each cause of refusals.
+fn refusals(ran: &Ran, lines: &mut Vec<String>) {
+    for (at, first) in ran.refused.iter().enumerate() {
+        if ran.refused.iter().take(at).any(|earlier| earlier.cause == first.cause) {
+            continue;
+        }
+        let (mut count, mut paths) = (0, String::new());
+        for refused in ran.refused.iter().filter(|refused| refused.cause == first.cause) {
+            count += 1;
+            if count <= MAX_REFUSED {
+                let comma = if count == 1 { "" } else { ", " };
+                paths.push_str(&format!("{comma}`{}`", printable(&refused.path)));
+            }
+        }
+        let times = if count == 1 { "refused access to ".to_owned() } else { format!("refused {count} times: ") };
+        let more = if count > MAX_REFUSED { format!(" and {} more", count - MAX_REFUSED) } else { String::new() };
+        lines.push(format!("[{times}{paths}{more}: {}]", first.cause));
+    }
 }
 
 fn changes(ran: &Ran) -> Option<String> {
@@ -176,7 +205,11 @@ mod tests {
     use super::*;
 
     fn captured(text: &str) -> Captured {
-        Captured { text: text.to_owned(), bytes: text.len() as u64, truncated: false }
+        Captured { text: text.to_owned(), bytes: text.len() as u64, ..Captured::default() }
+    }
+
+    fn text(ran: &Ran) -> String {
+        super::text(ran, &crate::paddock::DIALECT.names(None))
     }
 
     #[test]
@@ -198,7 +231,7 @@ mod tests {
             exit_code: Some(2),
             duration_ms: 1_249,
             stdout: captured("one"),
-            stderr: Captured { bytes: 9_000, truncated: true, ..captured("bad\n") },
+            stderr: Captured { bytes: 9_000, truncated: true, omitted: 8_996, ..captured("bad\n") },
             changes,
             total_changes: 25,
             ignored: 3,
@@ -210,10 +243,34 @@ mod tests {
         };
         let names = (0..20).map(|number| format!("created {number}")).collect::<Vec<_>>().join(", ");
         let expected = format!(
-            "one\n[stderr]\nbad\n[exit code 2 after 1.2 s]\n[of 9000 bytes of standard error, the middle is left out]\n\
-             [{names}, and 5 more; backup B undoes it]\n[3 changed file(s) that ignore rules hide are in no backup]\n\
+            "one\n[stderr]\nbad\n[exit code 2 after 1.2 s]\n[8996 of 9000 bytes of standard error are left out]\n\
+             [{names}, and 5 more; backup B undoes it]\n[3 changed file(s) that ignore rules hide or Git keeps are in no backup]\n\
              [refused access to `/home/me/\\u{{1b}}key`: it is in no root]\n[it ran unconfined]\n[a note]"
         );
+        assert_eq!(text(&ran), expected);
+    }
+
+    #[test]
+    fn what_was_cut_continues_where_the_caller_can_read_it() {
+        let cut = Captured { bytes: 9_000, truncated: true, omitted: 8_996, ..captured("bad\n") };
+        let unread = Some(Unread { session: 3, offset: 4 });
+        let ran = Ran { exit_code: Some(0), stdout: cut.clone(), stderr: cut, unread, ..Ran::default() };
+        let own = "[8996 of 9000 bytes of output are left out; `write_stdin` with `session_id` 3 and `offset` 4 continues]\n\
+                   [8996 of 9000 bytes of standard error are left out]";
+        assert!(text(&ran).ends_with(own), "{}", text(&ran));
+        // The tool of Codex has no such argument.
+        let other = remarks(&ran, &crate::codex::DIALECT.names(None));
+        assert_eq!(other.first().unwrap(), "[8996 of 9000 bytes of output are left out]");
+    }
+
+    #[test]
+    fn a_cause_is_told_once_with_its_count() {
+        let refused = |path: &str, cause: &str| Refused { path: path.to_owned(), cause: cause.to_owned() };
+        let mut all: Vec<_> = (0..20).map(|number| refused(&format!("/x{number}"), "outside")).collect();
+        all.insert(1, refused("/y", "protected"));
+        let ran = Ran { exit_code: Some(0), refused: all, ..Ran::default() };
+        let expected = "[exit code 0 after 0.0 s]\n[refused 20 times: `/x0`, `/x1`, `/x2` and 17 more: outside]\n\
+                        [refused access to `/y`: protected]";
         assert_eq!(text(&ran), expected);
     }
 

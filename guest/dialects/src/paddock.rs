@@ -33,6 +33,7 @@ const NAMES: &[(Term, &str)] = &[
     (Term::ReadTool, "read_file"),
     (Term::RewriteTool, "write_file` with `encoding: \"utf-8\""),
     (Term::SearchTool, "grep"),
+    (Term::OutputTool, "write_stdin"),
     (Term::UnpackTool, "unpack"),
     (Term::WriteTool, "write_file"),
 ];

@@ -37,7 +37,7 @@ pub fn render(response: &Response, names: &Names) -> String {
         Response::Grep(grep) => grep_text(grep, names),
         Response::Replace(replace) => replace_text(replace, names),
         Response::Changes(changes) => changes_text(changes, names),
-        Response::Ran(ran) => commands::text(ran),
+        Response::Ran(ran) => commands::text(ran, names),
         Response::Sessions(sessions) => commands::sessions(sessions),
     }
 }

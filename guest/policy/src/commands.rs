@@ -15,6 +15,9 @@ pub struct Commands {
     pub unconfined: bool,
     /// Whether commands can use the network.
     pub network: bool,
+    /// Whether commands can change what Git stores of a repository: objects, references, their logs, and the index, so
+    /// that `git commit` works. Hooks, settings and everything else in `.git` stay protected.
+    pub git: bool,
     /// Further directories that commands can read and execute from. Paths are as in `allowed_directories`.
     pub readable: Vec<String>,
     /// Directories before the usual `PATH`, which commands can also read.
@@ -40,10 +43,10 @@ pub struct Commands {
     pub max_sessions: u32,
     /// Time limit of a command or session, in milliseconds.
     pub max_time_ms: u64,
-    /// Maximum size of each output stream in a result, in bytes. Of a longer stream, the result has the head and the
-    /// tail.
+    /// Maximum size of each output stream in a result, in bytes, if the call states none. Of a longer stream, the
+    /// result has the head and the tail.
     pub max_output_bytes: u64,
-    /// Maximum number of lines of each output stream in a result.
+    /// Maximum number of lines of each output stream in a result, if the call states no size.
     pub max_output_lines: u64,
     /// Maximum number of simultaneous processes of a command.
     pub max_processes: u32,
@@ -60,6 +63,7 @@ impl Default for Commands {
             enabled: false,
             unconfined: false,
             network: false,
+            git: false,
             readable: Vec::new(),
             path: Vec::new(),
             environment: BTreeMap::new(),

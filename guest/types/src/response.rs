@@ -9,7 +9,7 @@ mod command;
 mod listing;
 mod search;
 
-pub use crate::response::command::{Captured, Ran, Refused, Session, Sessions};
+pub use crate::response::command::{Captured, Ran, Refused, Session, Sessions, Unread};
 pub use crate::response::listing::{Details, Entry, Glob, List, Tree, TreeNode};
 pub use crate::response::search::{Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile};
 

@@ -6,6 +6,7 @@ pub mod change_token;
 pub mod export;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
+pub mod git_data;
 pub mod ignore_rules;
 pub mod path_syntax;
 pub mod protected_paths;

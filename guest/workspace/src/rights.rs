@@ -16,6 +16,8 @@ pub enum Unchangeable<'p> {
     ReadOnly,
     /// The path contains this protected name.
     Protected(&'p str),
+    /// The path is a `HEAD` beside a `.git` that commands may change.
+    BesideGit,
 }
 
 impl Unchangeable<'_> {
@@ -23,6 +25,7 @@ impl Unchangeable<'_> {
     pub fn cause(&self) -> String {
         match self {
             Self::ReadOnly => "this root is read-only".to_owned(),
+            Self::BesideGit => "Git could take the directory with this `HEAD` for a repository".to_owned(),
             Self::Protected(name) => {
                 format!("`{}` is protected, since it can run code or change rules later", printable(name))
             }
@@ -45,23 +48,26 @@ impl Workspace<'_> {
         match self.unchangeable(resolved.root, &resolved.below_root(), &resolved.path) {
             None => Ok(()),
             Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(operation, &resolved.requested_path)),
-            Some(protected @ Unchangeable::Protected(_)) => {
+            Some(protected @ (Unchangeable::Protected(_) | Unchangeable::BesideGit)) => {
                 Err(Error::at(Code::ReadOnly, operation, &resolved.requested_path, protected.cause())
                     .hint("leave it as it is, or ask the person who runs this to change it"))
             }
         }
     }
 
-    /// Returns why `below`, a path in a root that results show as `path`, may not be changed; `None` if it may.
-    pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
-        let root = self.roots.get(root).filter(|root| root.writable);
+    /// Returns why `below`, a path in the root with this index that results show as `path`, may not be changed; `None` if it may.
+    pub fn unchangeable<'p>(&self, index: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
+        let root = self.roots.get(index).filter(|root| root.writable);
         if root
             .is_none_or(|root| root.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_read_only(below)))
         {
             return Some(Unchangeable::ReadOnly);
         }
-        let name = crate::protected_paths::protected(path).filter(|_| !self.policy.allow_protected);
-        name.map(Unchangeable::Protected)
+        if self.policy.allow_protected {
+            return None;
+        }
+        let protected = crate::protected_paths::protected(path).map(Unchangeable::Protected);
+        protected.or_else(|| self.is_beside_git(index, below).then_some(Unchangeable::BesideGit))
     }
 
     /// Refuses to move or remove a path that is or contains another root.

@@ -97,6 +97,7 @@ mod linux {
             network: false,
             confine,
             rules: false,
+            git_data: false,
             hard_links: HardLinks::Keep,
             limits: Limits::default(),
         };

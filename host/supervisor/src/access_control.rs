@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use paddock_supervisor::protocol::{Access, HardLinks, Identity, Refused, Reserved, Start};
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 use crate::climb;
@@ -80,6 +80,7 @@ pub(crate) enum Reporting {
 pub(crate) struct AccessControl {
     pub(crate) path_classes: PathClasses,
     rules: bool,
+    git_data: bool,
     closed: HashSet<Identity>,
     pinned: HashSet<Identity>,
     reserved: Vec<Reserved>,
@@ -92,6 +93,7 @@ pub(crate) struct AccessControl {
     remembered: HashSet<u64>,
     hasher: RandomState,
     refused_count: u64,
+    pub(crate) network_refused: bool,
 }
 
 /// Cache of answers about reading.
@@ -128,6 +130,7 @@ impl AccessControl {
         Self {
             path_classes,
             rules: start.rules,
+            git_data: start.git_data,
             closed: start.closed.iter().copied().collect(),
             pinned: start.pinned.iter().copied().collect(),
             reserved: start.reserved.clone(),
@@ -138,6 +141,7 @@ impl AccessControl {
             remembered: HashSet::new(),
             hasher: RandomState::new(),
             refused_count: 0,
+            network_refused: false,
         }
     }
 
@@ -190,9 +194,9 @@ impl AccessControl {
             PathClass::Root { writable: false, .. } => return Err(self.refuse(path, "it is read-only", Errno::ROFS)),
             PathClass::Temporary => return Ok(Reporting::No),
             PathClass::Readable | PathClass::Device { .. } => {
-                return Err(self.refuse(path, "it may be read, not changed", Errno::ACCESS));
+                return Err(self.refuse_outside(path, "it may be read, not changed"));
             }
-            PathClass::Process(_) | PathClass::Outside => return Err(self.refuse(path, OUTSIDE, Errno::ACCESS)),
+            PathClass::Process(_) | PathClass::Outside => return Err(self.refuse_outside(path, OUTSIDE)),
         }
         if !self.rules {
             return Ok(Reporting::Yes);
@@ -255,6 +259,21 @@ impl AccessControl {
             return Err(self.refuse(path, "what commands have begins there", Errno::BUSY));
         }
         Ok(())
+    }
+
+    /// Refuses to put anything but a regular file or a new directory into `.git`, see [`Start::git_data`].
+    pub(crate) fn plain_in_git(&mut self, path: &Path, kind: FileType) -> Result<(), Unresolved> {
+        let in_git = |(_, below): (usize, PathBuf)| below.components().any(|name| name.as_os_str() == ".git");
+        if !self.git_data || kind.is_file() || !self.path_classes.locate(path).is_some_and(in_git) {
+            return Ok(());
+        }
+        Err(self.refuse(path, "only regular files and new directories can be put into `.git`", Errno::ACCESS))
+    }
+
+    /// Refuses a change outside of the roots, and names the places for changes.
+    fn refuse_outside(&mut self, path: &Path, cause: &str) -> Unresolved {
+        let places = if self.path_classes.has_writable_root() { "the workspace or `$TMPDIR`" } else { "`$TMPDIR`" };
+        self.refuse(path, &format!("{cause}; write to {places}"), Errno::ACCESS)
     }
 
     /// Records that a path was refused and returns `error` as the result of the call.

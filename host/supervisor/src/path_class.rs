@@ -224,6 +224,10 @@ impl PathClasses {
         directories.into_iter().any(has_rules)
     }
 
+    pub(crate) fn has_writable_root(&self) -> bool {
+        self.held.iter().any(|held| matches!(held.path_class, PathClass::Root { writable: true, .. }))
+    }
+
     fn root(&self, root: usize) -> Option<&Held> {
         self.held.iter().find(|held| matches!(held.path_class, PathClass::Root { index, .. } if index == root))
     }

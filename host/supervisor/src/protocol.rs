@@ -101,6 +101,9 @@ pub struct Start {
     pub confine: bool,
     /// Whether the supervisor asks the host about paths in the roots.
     pub rules: bool,
+    /// Whether the host lets the command change data of Git in `.git`. Only regular files and new directories may be
+    /// put there then: programs outside of the confinement write to these files, and would write through a link.
+    pub git_data: bool,
     /// Treatment of a change to a file in a root that has other hard links.
     pub hard_links: HardLinks,
     /// Resource limits of the command.
@@ -229,6 +232,8 @@ pub struct Ended {
     pub refused: Vec<Refused>,
     /// Number of refused paths.
     pub refused_count: u64,
+    /// Whether the command tried to use the Internet although [`Start::network`] is false.
+    pub network_refused: bool,
     /// Absolute paths that changed and whose previous state is lost: too large, too many, unreadable, or with a name
     /// that is not UTF-8.
     pub not_kept: Vec<String>,

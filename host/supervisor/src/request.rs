@@ -65,6 +65,8 @@ pub(crate) enum Request {
     /// A call about another process or thread, by its id.
     Process(i32),
     Group(i32),
+    /// Creating a socket for the Internet, which the command may not use.
+    InternetSocket,
     /// Making a process the leader of a new process group, or moving it to an existing one.
     Enter {
         process: i32,
@@ -135,6 +137,7 @@ impl Request {
                     Self::metadata(call, 0, times, call.bits(3))
                 }
             }
+            libc::SYS_socket => Ok(Self::InternetSocket),
             libc::SYS_setsid => {
                 let process = call.process()?;
                 Ok(Self::Enter { process, group: process })

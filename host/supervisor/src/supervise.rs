@@ -193,6 +193,7 @@ impl Supervisor {
         }
         if let Served::Confined(handlers, _) = self.served {
             (ended.refused, ended.refused_count) = handlers.access_control.refusals();
+            ended.network_refused = handlers.access_control.network_refused;
             let mut handlers = *handlers;
             (ended.broken_links, ended.broken_links_count) =
                 (handlers.broken_links.reported, handlers.broken_links.count);

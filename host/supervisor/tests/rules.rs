@@ -14,7 +14,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use paddock_supervisor::protocol::{Access, Ask, Verdict};
-use support::{Fixture, Outcome, Start, begin, run_with};
+use support::{Fixture, Outcome, Start, begin, run, run_with};
 
 /// Refuses all access to `secret*`, and changes to `locked` and everything in it.
 fn authorize(ask: &Ask) -> Verdict {
@@ -129,4 +129,78 @@ fn other_calls_go_on_while_one_waits() {
     });
     assert!(waited, "{outcome:#?}");
     assert_eq!(outcome.succeeded().stdout, "open\n");
+}
+
+/// Refuses to change `.git` itself.
+fn authorize_data(ask: &Ask) -> Verdict {
+    let refused = (ask.access == Access::Change && ask.path == ".git").then(|| "it is protected".to_owned());
+    Verdict { refused, ..Verdict::default() }
+}
+
+/// Programs of a person write to files in `.git`, and would write through a link that a command has put there.
+#[test]
+fn only_plain_files_are_put_into_git() {
+    let fixture = Fixture::new();
+    let outside = fixture.outside("file");
+    fs::write(&outside, "outside\n").unwrap();
+    fixture.write(".git/refs/main", "1\n");
+    fixture.write("tree/link", "");
+    for script in [
+        format!("ln -s {outside} .git/COMMIT_EDITMSG"),
+        format!("ln -s {outside} .git/refs/x"),
+        format!("ln -s {outside} x; mv x .git/COMMIT_EDITMSG"),
+        format!("ln -s {outside} x; mv -f x .git/refs/main"),
+        format!("ln -s {outside} x; ln -P x .git/COMMIT_EDITMSG"),
+        format!("ln -s {outside} x; mv --exchange x .git/refs/main"),
+        format!("ln -s {outside} tree/main; mv tree .git/logs"),
+        format!("mv .git/refs tree/refs; ln -s {outside} tree/refs/x; mv tree/refs .git/refs"),
+        "mkfifo .git/FETCH_HEAD".to_owned(),
+        "mkfifo x; mv x .git/FETCH_HEAD".to_owned(),
+    ] {
+        let start = Start {
+            rules: true,
+            git_data: true,
+            ..fixture.shell(&format!("{script}; test -z \"$(find .git -type l -o -type p)\""))
+        };
+        let outcome = run_with(start, |_| Verdict::default());
+        assert_eq!(outcome.ended.exit_code, Some(0), "{script}: {}", outcome.stderr);
+        let _removed = fs::remove_file(fixture.root.join("tree/refs/x"));
+        let _moved = fs::rename(fixture.root.join("tree/refs"), fixture.root.join(".git/refs"));
+        let _removed = fs::remove_file(fixture.root.join("tree/main"));
+        let _removed = fs::remove_file(fixture.root.join("x"));
+    }
+    let script =
+        "mkdir .git/logs; echo 2 > .git/x; mv .git/x .git/refs/main; ln .git/refs/main .git/y; ln -s a b; mv b c";
+    let start = Start { rules: true, git_data: true, ..fixture.shell(script) };
+    run_with(start, |_| Verdict::default()).succeeded();
+    // Git tries to remove `.git` after its last reference.
+    let start = Start { rules: true, git_data: true, ..fixture.shell("rmdir .git 2>&1") };
+    let outcome = run_with(start, authorize_data);
+    assert!(outcome.stdout.contains("not empty"), "{}", outcome.stdout);
+    assert!(!outcome.ended.refused.iter().any(|refused| refused.path.ends_with(".git")), "{:?}", outcome.ended.refused);
+    // If the host lets the command change everything, links are possible.
+    let start = Start { rules: true, ..fixture.shell("ln -s a .git/link && test -L .git/link") };
+    run_with(start, |_| Verdict::default()).succeeded();
+}
+
+#[test]
+fn a_refusal_names_what_can_be_done_instead() {
+    let fixture = Fixture::new();
+    let outside = fixture.outside("new");
+    let outcome = run(fixture.shell(&format!("touch {outside}; echo x > /usr/x")));
+    for path in [outside.as_str(), "/usr/x"] {
+        let refused = outcome.ended.refused.iter().find(|refused| refused.path == path);
+        let cause = refused.map_or("", |refused| refused.cause.as_str());
+        assert!(cause.ends_with("; write to the workspace or `$TMPDIR`"), "{path}: {:?}", outcome.ended.refused);
+    }
+    let mut start = fixture.shell(&format!("touch {outside}"));
+    start.roots[0].writable = false;
+    let outcome = run(start);
+    let cause = outcome.ended.refused.last().map_or("", |refused| refused.cause.as_str());
+    assert!(cause.ends_with("; write to `$TMPDIR`"), "{:?}", outcome.ended.refused);
+    assert!(!outcome.ended.network_refused);
+    let connects = "exec 3<>/dev/tcp/127.0.0.1/9";
+    assert!(run(fixture.command(&["bash", "-c", connects])).ended.network_refused);
+    let start = Start { network: true, ..fixture.command(&["bash", "-c", connects]) };
+    assert!(!run(start).ended.network_refused);
 }

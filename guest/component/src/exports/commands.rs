@@ -116,6 +116,7 @@ impl Convert<commands::Request> for Command {
                 workdir: run.workdir,
                 stdin: run.stdin,
                 timeout_ms: run.timeout_ms,
+                max_output_tokens: run.max_output_tokens,
             }),
             Self::Start(start) => commands::Request::Start(commands::StartArgs {
                 command: start.command,
@@ -132,6 +133,7 @@ impl Convert<commands::Request> for Command {
                 size: input.size,
                 yield_ms: input.yield_ms,
                 max_output_tokens: input.max_output_tokens,
+                offset: input.offset,
             }),
             Self::Sessions => commands::Request::Sessions,
             Self::Kill(session) => commands::Request::Kill(session),
@@ -149,6 +151,7 @@ impl Convert<response::Ran> for commands::Ran {
             duration_ms: self.duration_ms,
             stdout: self.stdout.lower(),
             stderr: self.stderr.lower(),
+            unread: self.unread.map(Convert::lower),
             confinement: self.confinement,
             changes: self.changes.lower(),
             total_changes: 0,

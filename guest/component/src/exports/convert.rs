@@ -192,7 +192,8 @@ variants!(types::ErrorCode => Code {
     PatchRejected, ChangedSinceRead, ReadOnly, Denied, ApprovalRequired, TooLarge, LimitExceeded, NoSpace,
     PermissionDenied, Cancelled, BackendGone, Io,
 });
-record!(commands::Captured => response::Captured { text, bytes, truncated });
+record!(commands::Captured => response::Captured { text, bytes, truncated, omitted });
+record!(commands::Unread => response::Unread { session, offset });
 record!(commands::Refused => response::Refused { path, cause });
 record!(commands::Session => response::Session { id, command, age_ms, running });
 record!(commands::Before => Before { path, kind, target, kept, mode });

@@ -97,7 +97,7 @@ fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendere
     let ran = take!(Ran, response);
     let chunk_id = format!("{:06x}", asked.random & 0x00ff_ffff);
     let mut output = output(&ran);
-    let remarks = remarks(&ran);
+    let remarks = remarks(&ran, &asked.names);
     if !remarks.is_empty() {
         output.push_str(if output.is_empty() || output.ends_with('\n') { "" } else { "\n" });
         output.push_str(&remarks.join("\n"));

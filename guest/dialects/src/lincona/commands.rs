@@ -103,7 +103,7 @@ fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendere
     } else {
         None
     };
-    let message = text(&ran);
+    let message = text(&ran, &asked.names);
     let reported = Rendered::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
     if !ran.timed_out {
         return Ok(reported);

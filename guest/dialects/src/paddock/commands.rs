@@ -4,9 +4,9 @@ use paddock_types::error::{Error, Result};
 use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 
 use crate::args::Args;
-use crate::commands::{MAX_YIELD_MS, MOST_OUTPUT, SIZE, WORKDIR, request, run, shell, start, write};
+use crate::commands::{MAX_OUTPUT, MAX_YIELD_MS, MOST_OUTPUT, SIZE, WORKDIR, request, run, shell, start, write};
 use crate::paddock::answer;
-use crate::param::{DefaultValue, Param, flag, required, text, texts, whole};
+use crate::param::{DefaultValue, MAX, Param, flag, required, text, texts, whole};
 use crate::schema::generated;
 use crate::spec::{Output, ToolSpec, ToolTraits};
 
@@ -25,7 +25,12 @@ pub const TOOLS: &[ToolSpec] = &[
         name: "shell",
         title: "Run a command",
         description: "Run a command line by the shell and wait for its end. It sees what the file tools see, and no more. Says what it changed.",
-        params: &[COMMAND, WORKDIR, TIMEOUT],
+        params: &[
+            COMMAND,
+            WORKDIR,
+            TIMEOUT,
+            whole("max_output_tokens", 1, MAX_OUTPUT, DefaultValue::None, "Most of each stream (8 KB, 200 lines)"),
+        ],
         effect: ToolTraits::Runs { changes: true },
         request: shell,
         answer,
@@ -67,6 +72,7 @@ pub const TOOLS: &[ToolSpec] = &[
                 "Milliseconds to collect output (250; 5,000 without chars)",
             ),
             MOST_OUTPUT,
+            whole("offset", 0, MAX, DefaultValue::None, "Only reads left-out output, from there"),
         ],
         effect: ToolTraits::Runs { changes: true },
         request: write_stdin,
@@ -133,6 +139,10 @@ fn write_stdin(args: &Args) -> Result<Request> {
     };
     let chars = args.text("chars");
     let yield_ms = args.opt_whole("yield_time_ms").unwrap_or(if chars.is_empty() { 5_000 } else { 250 });
+    let (offset, eof) = (args.opt_whole("offset"), args.flag("eof"));
+    if offset.is_some() && (!chars.is_empty() || eof || size.is_some()) {
+        return Err(Error::argument("offset", "with it, nothing is written").hint("read and write in two calls"));
+    }
     let input = write(args, chars, yield_ms);
-    Ok(request(Command::Write(Input { eof: args.flag("eof"), size, ..input })))
+    Ok(request(Command::Write(Input { eof, size, offset, ..input })))
 }

@@ -154,7 +154,7 @@ fn shell_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
         format!("STDOUT:\n{}", or_empty(&stdout)),
         format!("STDERR:\n{}", or_empty(&stderr)),
     ];
-    lines.extend(remarks(&ran));
+    lines.extend(remarks(&ran, &asked.names));
     let value = json!({
         "command": words,
         "cwd": cwd,
@@ -168,7 +168,7 @@ fn shell_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
     Ok(Rendered { text: lines.join("\n"), ..reported })
 }
 
-fn evaluate_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn evaluate_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let (stdout, stderr) = match ran.timed_out {
         true => (String::new(), "Execution timed out.".to_owned()),
@@ -181,7 +181,7 @@ fn evaluate_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Re
         (false, status) => format!("Evaluation failed (exit code {status})."),
     };
     let lines = [&message, &stdout, &stderr].into_iter().map(|text| text.trim_end().to_owned());
-    let lines: Vec<_> = lines.filter(|text| !text.is_empty()).chain(remarks(&ran)).collect();
+    let lines: Vec<_> = lines.filter(|text| !text.is_empty()).chain(remarks(&ran, &asked.names)).collect();
     let value = json!({
         "value_repr": Value::Null,
         "stdout": stdout,

@@ -11,6 +11,7 @@ use paddock_types::request::Access;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 use paddock_workspace::Workspace;
 use paddock_workspace::ignore_rules::{AgentIgnore, Rules};
+use paddock_workspace::rights::Unchangeable;
 
 const OPERATION: &str = "use";
 
@@ -22,7 +23,7 @@ const MAX_LEVELS: usize = 16_384;
 pub struct Verdict {
     /// Reason why access is refused, or `None` if it is allowed.
     pub refused: Option<String>,
-    /// Whether an ignore rule hides the path.
+    /// Whether an ignore rule hides the path, or a change would be one of Git's data.
     pub ignored: bool,
 }
 
@@ -66,16 +67,20 @@ impl<'w> AccessChecker<'w> {
         let level = self.level(root, above);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
         let mut refused = level.denial(name, kind).or_else(|| level.unreachable_because.clone());
+        let is_git_data = access == Access::Change && self.workspace.may_change_git_data(root, below);
         if refused.is_none() && access == Access::Change {
-            refused = self.unchangeable(root, below);
+            refused = self.unchangeable(root, below, is_git_data);
         }
-        Verdict { refused, ignored: level.ignored || (!name.is_empty() && level.rules.excludes(name, is_directory)) }
+        let excludes = || !name.is_empty() && level.rules.excludes(name, is_directory);
+        Verdict { refused, ignored: is_git_data || level.ignored || excludes() }
     }
 
-    fn unchangeable(&self, root: usize, below: &str) -> Option<String> {
+    fn unchangeable(&self, root: usize, below: &str, is_git_data: bool) -> Option<String> {
         let top = self.workspace.roots.get(root)?;
-        if let Some(unchangeable) = self.workspace.unchangeable(root, below, &top.shown(below)) {
-            return Some(unchangeable.cause());
+        match self.workspace.unchangeable(root, below, &top.shown(below)) {
+            Some(Unchangeable::Protected(".git")) if is_git_data => {}
+            Some(unchangeable) => return Some(unchangeable.cause()),
+            None => {}
         }
         // A directory renamed to this path would bring its own entry at the blocked path, and a link can lead anywhere.
         let is_ancestor_of_blocked =

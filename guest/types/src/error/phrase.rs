@@ -37,7 +37,7 @@ terms! {
     OldText = "old_text", Overwrite = "overwrite", Parents = "parents", Path = "path", Pattern = "pattern",
     Plan = "plan", Recursive = "recursive", ReplaceAll = "replace_all", Since = "since", Sort = "sort", Tail = "tail",
     BytesTool = "read_file` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", FindTool = "glob", ListTool = "list_dir",
-    MakeDirectoryTool = "make_dir", MoveTool = "move",
+    MakeDirectoryTool = "make_dir", MoveTool = "move", OutputTool = "write_stdin",
     PartTool = "read_file` with `offset` and `limit", RewriteTool = "write_file` with `encoding: \"utf-8\"", ReadTool = "read_file", SearchTool = "grep",
     UnpackTool = "unpack", WriteTool = "write_file",
 }
@@ -55,6 +55,7 @@ impl Term {
                 | Self::ListTool
                 | Self::MakeDirectoryTool
                 | Self::MoveTool
+                | Self::OutputTool
                 | Self::PartTool
                 | Self::ReadTool
                 | Self::RewriteTool

@@ -34,6 +34,7 @@ pub struct Run {
     pub workdir: String,
     pub stdin: String,
     pub timeout_ms: u64,
+    pub max_output_tokens: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -61,4 +62,5 @@ pub struct Input {
     pub size: Option<(u16, u16)>,
     pub yield_ms: u64,
     pub max_output_tokens: u64,
+    pub offset: Option<u64>,
 }

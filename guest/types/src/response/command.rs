@@ -13,6 +13,8 @@ pub struct Ran {
     pub duration_ms: u64,
     pub stdout: Captured,
     pub stderr: Captured,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread: Option<Unread>,
     pub confinement: String,
     /// The first of them; all of them are the call's.
     pub changes: Vec<Change>,
@@ -29,6 +31,17 @@ pub struct Captured {
     pub text: String,
     pub bytes: u64,
     pub truncated: bool,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted: u64,
+}
+
+/// Output that a result left out, which a session's tool reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unread {
+    #[serde(rename = "session_id")]
+    pub session: u32,
+    pub offset: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -59,4 +72,9 @@ impl Ran {
     pub fn is_cut(&self) -> bool {
         self.stdout.truncated || self.stderr.truncated
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -62,15 +62,16 @@ impl Capture {
         }
     }
 
-    /// Returns whether there is output whose last line is incomplete.
-    pub(super) fn is_mid_line(&self) -> bool {
+    /// Returns whether the output ends in an incomplete line that looks like a question: prompts end in a blank or in
+    /// one of these characters, and the output of a command that is busy, such as a row of dots, does not.
+    pub(super) fn is_at_prompt(&self) -> bool {
         let last = self.tail.back().or_else(|| self.head.last());
-        last.is_some_and(|byte| !matches!(byte, b'\n' | b'\r'))
+        last.is_some_and(|byte| matches!(byte, b' ' | b'?' | b':' | b'>' | b'$' | b'#'))
     }
 
-    /// Returns the output since the last call, within the limits. While the command runs, an incomplete character at
-    /// the end is left for the next call.
-    pub(super) fn take(&mut self, caps: Caps, runs: bool) -> Captured {
+    /// Returns the output since the last call, within the limits, and all of it if it was cut. While the command runs,
+    /// an incomplete character at the end is left for the next call.
+    pub(super) fn take(&mut self, caps: Caps, runs: bool) -> (Captured, Option<Rest>) {
         if !runs {
             let unfinished = std::mem::take(&mut self.unfinished);
             self.keep(&unfinished);
@@ -83,15 +84,46 @@ impl Capture {
         bytes.extend(std::mem::take(&mut self.tail));
         let is_whole = kept == bytes.len() as u64;
         if is_whole && bytes.len() <= caps.bytes && lines <= caps.lines as u64 {
-            return Captured { text: text(&bytes), bytes: came, truncated: false };
+            return (Captured { text: text(&bytes), bytes: came, truncated: false, omitted: 0 }, None);
         }
         let (head, tail) = if is_whole { (bytes.as_slice(), bytes.as_slice()) } else { bytes.split_at(at) };
         let half =
             Caps { bytes: caps.bytes.saturating_sub(CUT.len() + 2) / 2, lines: caps.lines.saturating_sub(1) / 2 };
-        let (head, tail) = (text(first(head, half)), text(last(tail, half)));
-        let between = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
-        Captured { text: format!("{head}{between}{CUT}\n{tail}"), bytes: came, truncated: true }
+        let (first, last) = (first(head, half), last(tail, half));
+        let omitted = kept.saturating_sub((first.len() + last.len()) as u64);
+        let (shown, end) = (text(first), text(last));
+        let whole = match is_whole {
+            true => text(&bytes),
+            false => joined(&text(head), &format!("[{} bytes were not kept]", kept - bytes.len() as u64), &text(tail)),
+        };
+        // The text of a part of a line can differ from the same part of the text of the line.
+        let at = if whole.starts_with(&shown) { shown.len() } else { 0 };
+        let captured = Captured { text: joined(&shown, CUT, &end), bytes: came, truncated: true, omitted };
+        (captured, Some(Rest { text: whole, at }))
     }
+}
+
+/// Output that a result does not have completely.
+pub(super) struct Rest {
+    /// The output, without the bytes that were not kept.
+    pub(super) text: String,
+    /// Position in the text at which the omitted part begins.
+    pub(super) at: usize,
+}
+
+/// Joins the head and the tail of an output by a line that stands for the part between them.
+fn joined(head: &str, between: &str, tail: &str) -> String {
+    let newline = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+    format!("{head}{newline}{between}\n{tail}")
+}
+
+/// Returns the beginning of a text within the limits: whole lines, unless the first line is longer.
+pub(super) fn beginning(text: &str, caps: Caps) -> &str {
+    // The limit of bytes may be smaller than the first character.
+    let least = text.chars().next().map_or(0, char::len_utf8);
+    let caps = Caps { bytes: caps.bytes.max(least), ..caps };
+    let length = first(text.as_bytes(), caps).len();
+    text.get(..length).unwrap_or(text)
 }
 
 /// Returns the first bytes within the limits: whole lines, unless the first line is longer.
@@ -156,7 +188,10 @@ mod tests {
     const CAPS: Caps = Caps { bytes: 100, lines: 10 };
 
     fn taken(parts: &[&[u8]], caps: Caps) -> Captured {
-        let mut capture = Capture::new(caps.bytes);
+        taken_of(Capture::new(caps.bytes), parts, caps).0
+    }
+
+    fn taken_of(mut capture: Capture, parts: &[&[u8]], caps: Caps) -> (Captured, Option<Rest>) {
         parts.iter().for_each(|part| capture.push(part));
         capture.take(caps, false)
     }
@@ -187,12 +222,40 @@ mod tests {
     }
 
     #[test]
+    fn what_was_cut_is_returned_too() {
+        let many: String = (0..1_000).map(|line| format!("{line}\n")).collect();
+        let (captured, rest) = taken_of(Capture::new(10_000), &[many.as_bytes()], CAPS);
+        let rest = rest.unwrap();
+        assert_eq!((rest.text.as_str(), rest.at), (many.as_str(), "0\n1\n2\n3\n".len()));
+        assert_eq!(captured.omitted, (many.len() - "0\n1\n2\n3\n996\n997\n998\n999\n".len()) as u64);
+        // Of more than the capture holds, the middle is lost, and the text says where and how much.
+        let (captured, rest) = taken_of(Capture::new(100), &[many.as_bytes()], CAPS);
+        let (text, lost) = (rest.unwrap().text, many.len() - 200);
+        assert!(text.contains(&format!("\n[{lost} bytes were not kept]\n")), "{text}");
+        assert_eq!(captured.omitted, (many.len() - "0\n1\n2\n3\n996\n997\n998\n999\n".len()) as u64);
+        assert_eq!(beginning("ab\ncd\nef", Caps { bytes: 7, lines: 9 }), "ab\ncd\n");
+        assert_eq!(beginning("äää", Caps { bytes: 1, lines: 9 }), "ä");
+        assert!(taken_of(Capture::new(100), &[b"one"], CAPS).1.is_none());
+    }
+
+    #[test]
+    fn a_question_is_told_from_a_sign_of_life() {
+        let ends = |text: &str| {
+            let mut capture = Capture::new(100);
+            capture.push(text.as_bytes());
+            capture.is_at_prompt()
+        };
+        assert!(["$ ", ">>> ", "name? ", "Password:", "Continue?", "# "].into_iter().all(ends));
+        assert!(!["", "..........", "working...", "10%", "done\n", "37/100"].into_iter().any(ends));
+    }
+
+    #[test]
     fn a_gigabyte_is_held_in_a_few_bytes() {
         let mut capture = Capture::new(1_000);
         let part = vec![b'y'; 1 << 20];
         (0..64).for_each(|_| capture.push(&part));
         assert!(capture.head.capacity() + capture.tail.capacity() < 10_000);
-        assert_eq!(capture.take(CAPS, true).bytes, 64 << 20);
+        assert_eq!(capture.take(CAPS, true).0.bytes, 64 << 20);
     }
 
     #[test]
@@ -207,13 +270,13 @@ mod tests {
     fn a_character_that_is_not_complete_waits_while_the_command_runs() {
         let mut capture = Capture::new(100);
         capture.push(b"a\xe2\x82");
-        assert_eq!(capture.take(CAPS, true).text, "a");
+        assert_eq!(capture.take(CAPS, true).0.text, "a");
         capture.push(b"\xac b\xf0\x9f");
-        assert_eq!(capture.take(CAPS, true).text, "\u{20ac} b");
+        assert_eq!(capture.take(CAPS, true).0.text, "\u{20ac} b");
         capture.push(b"\x98\x80");
-        assert_eq!(capture.take(CAPS, true).text, "\u{1f600}");
+        assert_eq!(capture.take(CAPS, true).0.text, "\u{1f600}");
         capture.push(b"\xe2\x82");
-        assert_eq!(capture.take(CAPS, false).text, "\u{fffd}");
-        assert!(!capture.is_mid_line());
+        assert_eq!(capture.take(CAPS, false).0.text, "\u{fffd}");
+        assert!(!capture.is_at_prompt());
     }
 }

@@ -28,6 +28,9 @@ const LAST_GRACE: Duration = Duration::from_secs(10);
 /// Maximum time for which the end of a command waits for the removal of its home directory.
 const REMOVED_WITHIN: Duration = Duration::from_secs(1);
 
+/// End of the path of the lock that Git takes before it writes the index.
+const INDEX_LOCK: &str = "/.git/index.lock";
+
 const BUFFER: usize = 64 * 1024;
 
 /// Indices of the descriptors for a kill and for the end in a container, after those for messages and output.
@@ -224,15 +227,23 @@ impl CommandTask {
         }
         notes.extend(undo_staging::not_kept(&ended.not_kept));
         notes.extend(undo_staging::broken(&ended.broken_links, ended.broken_links_count));
-        let more = ended.refused_count.saturating_sub(ended.refused.len() as u64);
+        let mut refused = ended.refused;
+        let more = ended.refused_count.saturating_sub(refused.len() as u64);
+        if ended.exit_code == Some(0) {
+            // Commands of Git that only read try to lock the index, and do without if they cannot.
+            refused.retain(|refused| !refused.path.ends_with(INDEX_LOCK));
+        }
         if more > 0 {
             notes.push(format!("{more} more paths were refused"));
         }
         if ended.unrecorded > 0 {
             notes.push(format!("{} more changes are neither listed nor backed up", ended.unrecorded));
         }
+        if ended.network_refused {
+            notes.push("it has no access to the network: the policy does not set `commands.network`".to_owned());
+        }
         notes.extend(ended.stopped.map(|cause| format!("it was ended: {cause}")));
-        let refused = ended.refused.into_iter().map(|refused| Refused { path: refused.path, cause: refused.cause });
+        let refused = refused.into_iter().map(|refused| Refused { path: refused.path, cause: refused.cause });
         End {
             exit_code: ended.exit_code,
             signal: ended.signal.map(signal_name),

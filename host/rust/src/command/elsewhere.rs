@@ -22,6 +22,10 @@ impl Commands {
         Err(no_session(write.session))
     }
 
+    pub(super) fn has_session(&self, _: u32) -> bool {
+        false
+    }
+
     pub(super) fn sessions(&self) -> Vec<Session> {
         Vec::new()
     }
@@ -30,8 +34,10 @@ impl Commands {
         Err(no_session(id))
     }
 
-    /// Does nothing, because this system has no sessions.
-    pub(crate) fn end(&self) {}
+    /// Drops the kept output. This system has no sessions.
+    pub(crate) fn end(&self) {
+        self.retained.clear();
+    }
 
     fn unsupported(&self) -> ToolError {
         let names: Vec<_> = self.policy.programs.keys().map(|name| format!("`{name}`")).collect();

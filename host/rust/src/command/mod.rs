@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, StartArgs, WriteArgs};
@@ -36,6 +37,7 @@ mod program;
 #[cfg(not(feature = "programs"))]
 #[path = "no_programs.rs"]
 mod program;
+mod retained;
 mod rules;
 #[cfg(target_os = "linux")]
 mod running;
@@ -59,7 +61,7 @@ use capture::Caps;
 use rules::Rules;
 use scratch::Scratch;
 
-/// Maximum number of buffered bytes of output of a session, at the head and at the tail.
+/// Maximum number of buffered bytes of an output stream, at the head and at the tail.
 const WAITING: usize = 512 * 1024;
 
 /// Estimated number of bytes of a token.
@@ -71,6 +73,8 @@ const PROMPT_PAUSE: Duration = Duration::from_millis(250);
 /// The commands of one workspace.
 pub(crate) struct Commands {
     policy: Policy,
+    /// Whether the policy lets everything change protected paths.
+    allow_protected: bool,
     /// Maximum number of bytes of backups for the changes of a command.
     kept_bytes: u64,
     rules: Rules,
@@ -82,6 +86,9 @@ pub(crate) struct Commands {
     programs: BTreeMap<String, NamedFile>,
     /// Directory for temporary files of commands, which exists while the workspace is open.
     scratch: Scratch,
+    retained: retained::Retained,
+    /// Number of the last session.
+    last_id: AtomicU32,
     #[cfg(target_os = "linux")]
     system: system::System,
     /// Files that commands may execute; `None` if they may execute every readable file.
@@ -106,10 +113,13 @@ impl Commands {
         Ok(Some(Self {
             rules: Rules::new(&own.allow, &own.deny),
             hard_links: policy.hard_links,
+            allow_protected: policy.allow_protected,
             kept_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
             unfit,
             programs: program::open(&own, roots)?,
             scratch: if unfit.is_some() { Scratch::default() } else { Scratch::new(roots) },
+            retained: retained::Retained::default(),
+            last_id: AtomicU32::new(0),
             #[cfg(target_os = "linux")]
             system: system::System::open(&own, roots)?,
             #[cfg(target_os = "linux")]
@@ -118,6 +128,11 @@ impl Commands {
             sessions: sessions::Sessions::default(),
             policy: own,
         }))
+    }
+
+    /// Returns whether commands may change Git's data in an otherwise protected `.git`.
+    fn changes_git_data(&self) -> bool {
+        self.policy.git && !self.allow_protected
     }
 
     /// Returns the directory for temporary files, which tools cannot reach.
@@ -157,7 +172,10 @@ impl Commands {
         match request {
             Request::Run(run) => self.run(how, run).map(Done::Ran),
             Request::Start(start) => self.start(how, start).map(Done::Ran),
-            Request::Write(write) => self.write(how, write).map(Done::Ran),
+            Request::Write(write) => match write.offset {
+                Some(offset) => self.page(write, offset).map(Done::Ran),
+                None => self.write(how, write).map(Done::Ran),
+            },
             Request::Sessions => Ok(Done::Sessions(self.sessions())),
             Request::Kill(id) => self.kill(how, *id).map(Done::Ran),
         }
@@ -197,11 +215,37 @@ impl Commands {
             return Err(ToolError::new(ErrorCode::InvalidArgument, "no program"));
         };
         let time = self.time(run.timeout_ms);
-        program::run(self, how, &spec::ProgramSpec { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
+        program::run(
+            self,
+            how,
+            &spec::ProgramSpec {
+                name,
+                arguments,
+                stdin: &run.stdin,
+                workdir: &run.workdir,
+                time,
+                max_output_tokens: run.max_output_tokens,
+            },
+        )
     }
 
-    /// Returns the limits of a stream in a result without a session.
-    fn caps(&self) -> Caps {
+    /// Returns output that earlier results left out.
+    fn page(&self, write: &WriteArgs, offset: u64) -> Result<Ran, ToolError> {
+        let ran = self.retained.page(write.session, offset, caps_of(write.max_output_tokens))?;
+        Ok(Ran { session: ran.session.filter(|id| self.has_session(*id)), ..ran })
+    }
+
+    /// Returns the number of the next session.
+    fn next_id(&self) -> u32 {
+        self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// Returns the limits of a stream in a result without a session, of which the caller may request another number of
+    /// tokens than the policy has.
+    fn caps(&self, tokens: Option<u64>) -> Caps {
+        if let Some(tokens) = tokens {
+            return caps_of(tokens);
+        }
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         Caps { bytes: whole(self.policy.max_output_bytes), lines: whole(self.policy.max_output_lines) }
     }
@@ -209,6 +253,12 @@ impl Commands {
     fn time(&self, wanted_ms: u64) -> Duration {
         Duration::from_millis(wanted_ms.min(self.policy.max_time_ms))
     }
+}
+
+/// Returns the limits of a stream for a number of tokens.
+fn caps_of(tokens: u64) -> Caps {
+    let bytes = usize::try_from(tokens.saturating_mul(TOKEN)).unwrap_or(usize::MAX).min(2 * WAITING);
+    Caps { bytes, lines: usize::MAX }
 }
 
 #[cfg(target_os = "linux")]
@@ -220,7 +270,6 @@ impl Commands {
             terminal: None,
             input: !run.stdin.is_empty(),
             time: self.time(run.timeout_ms),
-            room: self.caps().bytes,
         };
         let running = running::Running::start(self, how.guests, &asked)?;
         if !run.stdin.is_empty() {
@@ -228,7 +277,7 @@ impl Commands {
             drop(running.write(run.stdin.as_bytes(), true));
         }
         running.wait(how.cancel, None);
-        running.taken(self.caps(), None)
+        running.taken(self.caps(run.max_output_tokens), None, (&self.retained, || self.next_id()))
     }
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
@@ -238,11 +287,11 @@ impl Commands {
             terminal: start.terminal.then_some(start.size),
             input: true,
             time: self.time(u64::MAX),
-            room: WAITING,
         };
         let running = Arc::new(running::Running::start(self, how.guests, &asked)?);
         let max = usize::try_from(self.policy.max_sessions).unwrap_or(usize::MAX);
-        let id = self.sessions.add(Arc::clone(&running), &start.command, max);
+        let id = self.next_id();
+        self.sessions.add(id, Arc::clone(&running), &start.command, max);
         self.poll(how, &running, id, start.yield_ms, start.max_output_tokens)
     }
 
@@ -288,12 +337,15 @@ impl Commands {
         tokens: u64,
     ) -> Result<Ran, ToolError> {
         running.wait(how.cancel, Some(Instant::now() + Duration::from_millis(yield_ms)));
-        let bytes = usize::try_from(tokens.saturating_mul(TOKEN)).unwrap_or(usize::MAX).min(2 * WAITING);
-        let ran = running.taken(Caps { bytes, lines: usize::MAX }, Some(id));
+        let ran = running.taken(caps_of(tokens), Some(id), (&self.retained, || id));
         if ran.as_ref().map_or(true, |ran| ran.session.is_none()) {
             self.sessions.remove(id);
         }
         ran
+    }
+
+    fn has_session(&self, id: u32) -> bool {
+        self.sessions.list().iter().any(|session| session.id == id)
     }
 
     fn sessions(&self) -> Vec<crate::bindings::exports::paddock::files::commands::Session> {
@@ -305,11 +357,12 @@ impl Commands {
         running.kill();
         running.wait(how.cancel, None);
         self.sessions.remove(id);
-        running.taken(Caps { bytes: 2 * WAITING, lines: usize::MAX }, None)
+        running.taken(caps_of(u64::MAX), None, (&self.retained, || id))
     }
 
     /// Ends every session, and waits until its changes are recorded.
     pub(crate) fn end(&self) {
+        self.retained.clear();
         let all = self.sessions.take();
         all.iter().for_each(|running| running.kill());
         all.iter().for_each(|running| running.wait(&CancelToken::default(), None));

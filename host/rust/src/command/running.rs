@@ -1,6 +1,7 @@
 //! A running or ended command: its input, its output and its result.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,9 +10,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::authorizer::Authorizer;
-use super::capture::Caps;
+use super::capture::{Caps, Rest};
 use super::command_task::CommandTask;
 use super::deadline::left;
+use super::retained::Retained;
 use super::spec::CommandSpec;
 use super::start::Prepared;
 use super::status::State;
@@ -37,6 +39,8 @@ pub(super) struct Running {
     input: Mutex<Option<OwnedFd>>,
     has_terminal: bool,
     started: Instant,
+    /// Number of bytes of its output that were kept because results left out a part.
+    retained_bytes: AtomicU64,
 }
 
 impl Running {
@@ -49,7 +53,7 @@ impl Running {
         let names_programs = launch.start.programs.is_some();
         drop((ends, launch));
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
-        let state = Arc::new(State::new(&guests.roots, asked.room).map_err(fail)?);
+        let state = Arc::new(State::new(&guests.roots).map_err(fail)?);
         let authorizer = Authorizer::new(Arc::downgrade(guests), state.killed.clone());
         let started = Instant::now();
         let command_task = CommandTask {
@@ -66,7 +70,13 @@ impl Running {
         };
         let spawned = thread::Builder::new().name("paddock command".to_owned()).spawn(|| command_task.attend());
         spawned.map_err(fail)?;
-        Ok(Self { state, input: Mutex::new(input), has_terminal: asked.terminal.is_some(), started })
+        Ok(Self {
+            state,
+            input: Mutex::new(input),
+            has_terminal: asked.terminal.is_some(),
+            started,
+            retained_bytes: AtomicU64::new(0),
+        })
     }
 
     pub(super) fn runs(&self) -> bool {
@@ -97,19 +107,34 @@ impl Running {
     }
 
     /// Returns the output since the last call, and the result if the command has ended. `session` is the session of a
-    /// command that still runs.
-    pub(super) fn taken(&self, caps: Caps, session: Option<u32>) -> Result<Ran, ToolError> {
+    /// command that still runs. Output beyond the limits goes to `retained`, under the number `id`.
+    pub(super) fn taken(
+        &self,
+        caps: Caps,
+        session: Option<u32>,
+        (retained, id): (&Retained, impl FnOnce() -> u32),
+    ) -> Result<Ran, ToolError> {
+        let (mut ran, rests) = self.result(caps, session)?;
+        if rests.iter().any(Option::is_some) {
+            retained.keep(&mut ran, rests, (id(), &self.retained_bytes));
+        }
+        Ok(ran)
+    }
+
+    fn result(&self, caps: Caps, session: Option<u32>) -> Result<(Ran, [Option<Rest>; 2]), ToolError> {
         let mut now = self.state.now();
         let runs = now.end.is_none();
-        let (stdout, stderr) = (now.stdout.take(caps, runs), now.stderr.take(caps, runs));
+        let ((stdout, out), (stderr, err)) = (now.stdout.take(caps, runs), now.stderr.take(caps, runs));
         let confinement = now.confinement.clone();
-        let Some(end) = &now.end else { return Ok(ran(self.started.elapsed(), stdout, stderr, confinement, session)) };
+        let Some(end) = &now.end else {
+            return Ok((ran(self.started.elapsed(), stdout, stderr, confinement, session), [out, err]));
+        };
         if let Some(failed) = &end.failed {
             return Err(failed.clone());
         }
         let recorded =
             end.recorded.clone().unwrap_or_else(|| Recorded { changes: Vec::new(), backup: None, notes: Vec::new() });
-        Ok(Ran {
+        let ran = Ran {
             exit_code: end.exit_code,
             signal: end.signal.clone(),
             timed_out: end.timed_out,
@@ -119,7 +144,8 @@ impl Running {
             refused: end.refused.clone(),
             notes: recorded.notes.into_iter().chain(end.notes.iter().cloned()).collect(),
             ..ran(end.after, stdout, stderr, confinement, None)
-        })
+        };
+        Ok((ran, [out, err]))
     }
 
     /// Writes to the standard input of the command. Fails if the command does not read it in time or has ended.
@@ -177,6 +203,7 @@ fn ran(after: Duration, stdout: Captured, stderr: Captured, confinement: String,
         duration_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
         stdout,
         stderr,
+        unread: None,
         confinement,
         changes: Vec::new(),
         ignored: 0,

@@ -14,7 +14,6 @@ pub(super) struct Sessions(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    last: u32,
     open: BTreeMap<u32, Open>,
 }
 
@@ -25,19 +24,16 @@ struct Open {
 }
 
 impl Sessions {
-    /// Adds a command and returns its session number. If there are `max` sessions already, removes the least recently
+    /// Adds a command as the session `id`. If there are `max` sessions already, removes the least recently
     /// used one, preferably one whose command has ended.
-    pub(super) fn add(&self, running: Arc<Running>, command: &str, max: usize) -> u32 {
+    pub(super) fn add(&self, id: u32, running: Arc<Running>, command: &str, max: usize) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while table.open.len() >= max.max(1) {
             let oldest = table.open.iter().min_by_key(|(_, open)| (open.running.runs(), open.used));
             let Some(id) = oldest.map(|(id, _)| *id) else { break };
             table.open.remove(&id);
         }
-        table.last += 1;
-        let id = table.last;
         table.open.insert(id, Open { running, command: command.to_owned(), used: Instant::now() });
-        id
     }
 
     /// Returns the command of a session and marks the session as used now.

@@ -15,8 +15,6 @@ pub(super) struct CommandSpec<'a> {
     pub(super) input: bool,
     /// Time limit.
     pub(super) time: Duration,
-    /// Maximum number of buffered bytes at the head of each stream, and at its tail.
-    pub(super) room: usize,
 }
 
 /// A WASI program to run.
@@ -30,4 +28,6 @@ pub(super) struct ProgramSpec<'a> {
     pub(super) workdir: &'a str,
     /// Time limit.
     pub(super) time: Duration,
+    /// Maximum output of each stream in the result, if the caller states one.
+    pub(super) max_output_tokens: Option<u64>,
 }

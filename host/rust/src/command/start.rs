@@ -139,6 +139,7 @@ impl Preparation<'_> {
             network: policy.network,
             confine: false,
             rules: false,
+            git_data: self.commands.changes_git_data(),
             hard_links: match self.commands.hard_links {
                 policy::HardLinks::Keep => HardLinks::Keep,
                 policy::HardLinks::Break => HardLinks::Break,

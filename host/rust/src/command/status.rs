@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::PROMPT_PAUSE;
 use super::capture::Capture;
+use super::{PROMPT_PAUSE, WAITING};
 use crate::bindings::exports::paddock::files::commands::{Recorded, Refused};
 use crate::options::CancelToken;
 use crate::roots::Roots;
@@ -34,9 +34,9 @@ pub(super) struct Now {
 }
 
 impl Now {
-    /// Returns whether the command seems to wait for input: its new output ends in an incomplete line and pauses.
+    /// Returns whether the command seems to wait for input: its new output ends like a prompt and pauses.
     pub(super) fn is_at_prompt(&self) -> bool {
-        [&self.stdout, &self.stderr].into_iter().any(Capture::is_mid_line) && self.spoke.elapsed() >= PROMPT_PAUSE
+        [&self.stdout, &self.stderr].into_iter().any(Capture::is_at_prompt) && self.spoke.elapsed() >= PROMPT_PAUSE
     }
 }
 
@@ -56,10 +56,10 @@ pub(super) struct End {
 }
 
 impl State {
-    pub(super) fn new(roots: &Roots, room: usize) -> std::io::Result<Self> {
+    pub(super) fn new(roots: &Roots) -> std::io::Result<Self> {
         let now = Now {
-            stdout: Capture::new(room),
-            stderr: Capture::new(room),
+            stdout: Capture::new(WAITING),
+            stderr: Capture::new(WAITING),
             spoke: Instant::now(),
             confinement: match &roots.container {
                 Some(container) => format!("container {}", container.name()),

@@ -180,6 +180,8 @@ pub(super) fn environment(policy: &Commands, home: &str, workdir: &str, terminal
         ("PAGER", "cat".to_owned()),
         ("GIT_PAGER", "cat".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
+        // A command that only reads would otherwise try to write the index.
+        ("GIT_OPTIONAL_LOCKS", "0".to_owned()),
     ];
     environment::over(made.map(|(name, value)| (name.to_owned(), value)).into(), policy)
 }

@@ -76,9 +76,14 @@ fn ioctl(network: bool) -> Rule {
 }
 
 /// Returns the rule for `socket`. With network access, it allows TCP streams, UDP datagrams and netlink route queries.
-/// Another protocol number could make the kernel load a module.
+/// Another protocol number could make the kernel load a module. Without it, the supervisor refuses sockets for the
+/// Internet, so that the result can name the reason.
 fn socket(network: bool) -> Rule {
     let mut cases = Vec::new();
+    if !network {
+        let internet = [libc::AF_INET, libc::AF_INET6].map(|domain| vec![Test::Is(0, domain.cast_unsigned())]);
+        cases.extend(internet.map(|tests| (tests, Action::Notify)));
+    }
     if network {
         let protocols = [(libc::SOCK_STREAM, libc::IPPROTO_TCP), (libc::SOCK_DGRAM, libc::IPPROTO_UDP)];
         for domain in [libc::AF_INET, libc::AF_INET6] {

@@ -25,6 +25,7 @@ impl SyscallHandlers {
         let found = Found::at(from, follow)?;
         let reported = self.may_change(this, &found)?;
         let entry = self.entry_to_make(this, to, false)?;
+        self.access_control.plain_in_git(&entry.path, found.kind)?;
         self.one_side(&found.path, &entry.path)?;
         self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
         if found.kind.is_symlink() {

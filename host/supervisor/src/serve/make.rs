@@ -41,6 +41,7 @@ impl SyscallHandlers {
             _ => return Err(Errno::PERM.into()),
         };
         let entry = self.entry_to_make(this, requested_path, false)?;
+        self.access_control.plain_in_git(&entry.path, kind)?;
         let mode = Mode::from_raw_mode(mode & MODE);
         with_umask(this, || rustix::fs::mknodat(&entry.directory, &entry.name, kind, mode, 0))?;
         Ok(Reply::Done)
@@ -54,6 +55,7 @@ impl SyscallHandlers {
         target: &CString,
     ) -> Result<Reply, Unresolved> {
         let entry = self.entry_to_make(this, requested_path, false)?;
+        self.access_control.plain_in_git(&entry.path, FileType::Symlink)?;
         rustix::fs::symlinkat(target, &entry.directory, &entry.name)?;
         Ok(Reply::Done)
     }

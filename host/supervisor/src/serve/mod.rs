@@ -112,6 +112,10 @@ impl SyscallHandlers {
             Request::Truncate { requested_path, length } => self.truncate(this, requested_path, *length),
             Request::Execute { requested_path, follow } => self.execute(this, requested_path, *follow),
             Request::MemoryFile { name, flags } => Self::make_memory_file(name, *flags),
+            Request::InternetSocket => {
+                self.access_control.network_refused = true;
+                Err(Errno::ACCESS.into())
+            }
             Request::Process(process) => self.to_process(*process),
             Request::Group(group) => self.to_group(*group),
             Request::Enter { process, group } => self.enter_group(*process, *group),

@@ -2,7 +2,8 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::found::Found;
 use super::{Reply, SyscallHandlers, Try};
@@ -20,6 +21,14 @@ impl SyscallHandlers {
         let found = Found::new(entry.find()?)?;
         self.access_control.whole(&entry.path, Some(&found.stat))?;
         self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
+        // Git tries to remove the directories above a removed reference, up to `.git`, and expects them not to be empty.
+        // This is no change that the rules would have to refuse.
+        if directory && found.is_directory() && entry.path.ends_with(".git") {
+            self.may_read(this, &found)?;
+            if has_entries(&found)? {
+                return Err(Errno::NOTEMPTY.into());
+            }
+        }
         let reported = self.access_control.change(this.known, &entry.path, found.is_directory())?;
         if directory == found.is_directory() {
             self.changes.note(&self.access_control.path_classes, &entry.path, Some(found.opened.as_fd()), reported);
@@ -29,4 +38,15 @@ impl SyscallHandlers {
         self.links.remove(&found.opened);
         Ok(Reply::Done)
     }
+}
+
+fn has_entries(found: &Found) -> Result<bool, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(&found.opened, c".", flags, Mode::empty())?;
+    for entry in Dir::read_from(opened)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

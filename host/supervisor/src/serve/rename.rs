@@ -52,6 +52,10 @@ impl SyscallHandlers {
         self.access_control.whole(&to.path, over.as_ref().map(|it| &it.stat))?;
         self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
         self.check_new_at(&to)?;
+        self.access_control.plain_in_git(&to.path, found.kind)?;
+        if let Some(over) = over.as_ref().filter(|_| flags.contains(RenameFlags::EXCHANGE)) {
+            self.access_control.plain_in_git(&from.path, over.kind)?;
+        }
         if found.is_directory() || found.stat.st_nlink > 1 {
             self.one_side(&from.path, &to.path)?;
         }

@@ -55,6 +55,7 @@ pub struct Start {
     pub network: bool,
     pub confine: bool,
     pub rules: bool,
+    pub git_data: bool,
     pub hard_links: HardLinks,
     pub limits: Limits,
 }
@@ -104,6 +105,7 @@ impl Start {
             network: self.network,
             confine: self.confine,
             rules: self.rules,
+            git_data: self.git_data,
             hard_links: self.hard_links,
             limits: self.limits,
         };
@@ -175,6 +177,7 @@ impl Fixture {
             network: false,
             confine: true,
             rules: false,
+            git_data: false,
             hard_links: HardLinks::Keep,
             limits: Limits::default(),
         }

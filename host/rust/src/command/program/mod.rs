@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
 use super::authorizer::Authorizer;
 use super::spec::ProgramSpec;
 use super::undo_staging::UndoStaging;
-use super::{Commands, How, environment, unknown_program};
+use super::{Commands, How, WAITING, environment, unknown_program};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
 use crate::budget::{CallBudget, Interruption};
 use crate::clock::TICK;
@@ -81,8 +82,7 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result
         return Err(contained(asked.name));
     }
     let file = commands.programs.get(asked.name).ok_or_else(|| unknown_program(&commands.policy, asked.name))?;
-    let caps = commands.caps();
-    let (stdout, stderr) = (Output::new(caps.bytes), Output::new(caps.bytes));
+    let (stdout, stderr) = (Output::new(WAITING), Output::new(WAITING));
     let runtime = engine::runtime()?;
     let program = runtime.program(asked.name, file)?;
     let waiting = waiting().map_err(|cause| failed(&cause))?;
@@ -99,8 +99,13 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result
     if let End::Trapped(cause) = &end {
         stderr.capture().push(format!("{}: {cause}\n", asked.name).as_bytes());
     }
-    let printed = [stdout, stderr].map(|output| output.capture().take(caps, false));
-    Ok(ran(store.data(), end, after, printed))
+    let caps = commands.caps(asked.max_output_tokens);
+    let [(stdout, out), (stderr, err)] = [stdout, stderr].map(|output| output.capture().take(caps, false));
+    let mut ran = ran(store.data(), end, after, [stdout, stderr]);
+    if out.is_some() || err.is_some() {
+        commands.retained.keep(&mut ran, [out, err], (commands.next_id(), &AtomicU64::new(0)));
+    }
+    Ok(ran)
 }
 
 /// Creates the asynchronous runtime of a program.
@@ -175,6 +180,7 @@ fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]
         duration_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
         stdout,
         stderr,
+        unread: None,
         confinement: CONFINEMENT.to_owned(),
         changes: changed,
         ignored: changes.ignored,
@@ -205,6 +211,7 @@ fn state(
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
         authorizer: Authorizer::new(Arc::downgrade(how.guests), budget.cancel.clone()),
+        git_data: commands.changes_git_data(),
         changes: Changes::new(UndoStaging::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
         budget: budget.clone(),
         hard_links: commands.hard_links,

@@ -15,6 +15,9 @@ pub(super) struct Rights {
     /// Paths of the roots on the host.
     pub(super) roots: Vec<String>,
     pub(super) authorizer: Authorizer,
+    /// Whether the authorizer allows changes of Git's data. They are for Git alone: the checks of a program do not
+    /// know what kind of entry is put into `.git`.
+    pub(super) git_data: bool,
     pub(super) changes: Changes,
     /// Time limit of the program, which applies to the checks of a walk too.
     pub(super) budget: CallBudget,
@@ -73,7 +76,10 @@ impl Rights {
             return Err(FsError::trap(stop));
         }
         let at = (resolved.root, resolved.path.as_str());
-        let verdict = self.authorizer.allows(at, access, is_directory, self.budget.deadline);
+        let mut verdict = self.authorizer.allows(at, access, is_directory, self.budget.deadline);
+        if self.git_data && access == Access::Change && resolved.path.split('/').any(|name| name == ".git") {
+            verdict.refused.get_or_insert_with(|| "`.git` is protected from WASI programs".to_owned());
+        }
         match verdict.refused {
             None => Ok(verdict.ignored),
             Some(cause) => {
