@@ -106,11 +106,13 @@ variants!(response::PatchAction => files::PatchAction { Add, Update, Move, Delet
 record!(response::PatchedFile => files::PatchedFile { path, action, moved_from, lines_added, lines_removed, etag });
 record!(response::ApplyPatch => files::ApplyPatchResult { files, backup, notes });
 record!(files::ReplaceArgs => request::Replace {
-    pattern, replacement, path, glob, fixed, letter_case, multiline, include_hidden, include_ignored, plan,
+    pattern, replacement, path, glob, fixed, letter_case, multiline, word, include_hidden, include_ignored,
+    exclude_paths, plan, cursor,
 });
 record!(response::ReplacedFile => files::ReplacedFile { path, replacements, etag });
+record!(response::ReplacedLine => files::ReplacedLine { path, line, old, new, replacements });
 record!(response::Replace => files::ReplaceResult {
-    files, total_files, total_replacements, diff, plan, applied, files_searched, unchangeable, skipped, truncated,
+    files, total_files, total_replacements, lines, plan, next_cursor, applied, files_searched, unchangeable, skipped, truncated,
     backup, notes,
 });
 record!(files::MakeDirectoryArgs => request::MakeDir { path, parents });
@@ -162,7 +164,7 @@ record!(search::GlobResult => response::Glob {
 variants!(types::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
 record!(search::GrepArgs => request::Grep {
-    pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
+    pattern, path, glob, fixed, letter_case, multiline, word, before, after, output, limit, max_per_file, include_hidden,
     include_ignored, cursor; ..request::Grep::of(String::new())
 });
 record!(response::ContextLine => search::ContextLine { line, text });
@@ -201,7 +203,7 @@ record!(commands::Before => Before { path, kind, target, kept, mode });
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });
 variants!(request::GrepOutput => search::GrepOutput { Content, Files, Count });
 record!(request::Grep => search::GrepArgs {
-    pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
+    pattern, path, glob, fixed, letter_case, multiline, word, before, after, output, limit, max_per_file, include_hidden,
     include_ignored, cursor,
 });
 record!(types::Skipped => response::Skipped {

@@ -88,6 +88,7 @@ pub fn grep(args: &Args) -> Result<Request> {
         fixed: args.flag("fixed"),
         letter_case: letter_case(args),
         multiline: args.flag("multiline"),
+        word: args.flag("word"),
         before: context.max(args.whole32("before")),
         after: context.max(args.whole32("after")),
         output: match args.text("output").as_str() {
@@ -111,9 +112,12 @@ pub fn replace(args: &Args) -> Result<Request> {
         fixed: args.flag("fixed"),
         letter_case: letter_case(args),
         multiline: args.flag("multiline"),
+        word: args.flag("word"),
         include_hidden: args.flag("include_hidden"),
         include_ignored: args.flag("include_ignored"),
+        exclude_paths: args.texts("exclude_paths"),
         plan: args.opt_text("plan"),
+        cursor: args.opt_text("cursor"),
         ..request::Replace::of(args.text("pattern"), args.text("replacement"))
     }))
 }
