@@ -3,7 +3,7 @@
 
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::rendered::Rendered;
-use paddock_types::request::{ReadMode, Request};
+use paddock_types::request::{EditMatching, ReadMode, Request};
 use paddock_types::response::{ReadOutcome, Response};
 use paddock_types::{request, response};
 use serde_json::{Value, json};
@@ -333,7 +333,7 @@ fn edit(args: &Args) -> Result<Request> {
         path: args.text("path"),
         edits: args.replacements("edits", "oldText", "newText"),
         dry_run: args.flag("dryRun"),
-        is_loose: true,
+        matching: EditMatching::WhiteSpace,
         context: Some(DIFF_CONTEXT),
         ..request::Edit::default()
     }))

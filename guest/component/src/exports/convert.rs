@@ -98,7 +98,10 @@ record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
 record!(files::WriteArgs => request::Write { path, content, create_only, append, encoding, if_match });
 record!(response::Write => files::WriteResult { path, bytes_written, created, etag, backup, notes });
 record!(files::Replacement => request::Replacement { old_text, new_text, replace_all });
-record!(files::EditArgs => request::Edit { path, edits, if_match, dry_run; ..request::Edit::default() });
+record!(files::EditArgs => request::Edit {
+    path, edits, if_match, dry_run;
+    ..request::Edit { matching: request::EditMatching::Punctuation, ..request::Edit::default() }
+});
 record!(response::LineRange => files::LineRange { start, end });
 record!(response::Edit => files::EditResult { path, edits_applied, diff, etag, lines, backup, notes });
 record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run; ..request::ApplyPatch::default() });

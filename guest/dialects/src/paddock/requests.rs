@@ -2,7 +2,7 @@
 
 use paddock_types::error::Result;
 use paddock_types::request;
-use paddock_types::request::{GrepOutput, LetterCase, ListSort, PathSort, ReadMode, Request};
+use paddock_types::request::{EditMatching, GrepOutput, LetterCase, ListSort, PathSort, ReadMode, Request};
 
 use crate::args::Args;
 
@@ -42,6 +42,7 @@ pub fn edit(args: &Args) -> Result<Request> {
     Ok(Request::Edit(request::Edit {
         path: args.text("path"),
         edits: args.replacements("edits", "old_text", "new_text"),
+        matching: EditMatching::Punctuation,
         if_match: args.opt_text("if_match"),
         dry_run: args.flag("dry_run"),
         ..request::Edit::default()
