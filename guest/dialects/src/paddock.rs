@@ -234,6 +234,7 @@ const TOOLS: &[ToolSpec] = &[
             flag("fixed", false, "pattern is plain text"),
             CASE,
             flag("multiline", false, "Match across lines"),
+            WORD,
             whole("before", 0, 1_000, DefaultValue::None, "Lines of context before"),
             whole("after", 0, 1_000, DefaultValue::None, "Lines of context after"),
             whole("context", 0, 1_000, DefaultValue::None, "Both"),
@@ -261,9 +262,12 @@ const TOOLS: &[ToolSpec] = &[
             flag("fixed", false, "pattern is plain text"),
             CASE,
             flag("multiline", false, "Match across lines"),
+            WORD,
             HIDDEN,
             IGNORED,
+            texts("exclude_paths", DefaultValue::None, "Leave out these"),
             optional("plan", "From the first result"),
+            CURSOR,
         ],
         effect: ToolTraits::Replaces { idempotent: false },
         request: requests::replace,
@@ -378,6 +382,7 @@ const TOOLS: &[ToolSpec] = &[
 
 const CASE: Param =
     choice("case", &["sensitive", "insensitive", "smart"], "sensitive", "smart: insensitive unless upper case is used");
+const WORD: Param = flag("word", false, "Whole words");
 const HIDDEN: Param = flag("include_hidden", false, "Dotfiles too");
 const IGNORED: Param = flag("include_ignored", false, "Gitignored ones too");
 const CURSOR: Param = optional("cursor", "next_cursor, to continue");

@@ -6,7 +6,8 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{
     ApplyPatch, Changes, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, Pack, PatchAction,
-    Read, ReadMany, ReadOutcome, Replace, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode, Unpack,
+    Read, ReadMany, ReadOutcome, Replace, ReplacedLine, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode,
+    Unpack,
 };
 
 use crate::{Names, commands, line_numbers};
@@ -283,14 +284,17 @@ fn replace_text(replace: &Replace, names: &Names) -> String {
         0 => format!("[nothing to replace in {}]\n", counted(replace.files_searched, "file")),
         files => format!("{verb} {} {matches} in {}\n", replace.total_replacements, counted(files, "file")),
     };
-    for file in &replace.files {
-        let _ = writeln!(text, "{}:{}", printable(&file.path), file.replacements);
+    if replace.applied {
+        for file in &replace.files {
+            let _ = writeln!(text, "{}:{}", printable(&file.path), file.replacements);
+        }
+        if replace.truncated {
+            let _ = writeln!(text, "[and {} more files]", replace.total_files - replace.files.len() as u64);
+        }
     }
-    if replace.truncated {
-        let _ = writeln!(text, "[and {} more files]", replace.total_files - replace.files.len() as u64);
-    }
-    text.push_str(&replace.diff);
-    let mut text = with_notes(with_tail(text, &replace.skipped, None, names), &replace.notes);
+    text.push_str(&ReplacedLine::text(&replace.lines));
+    let cursor = replace.next_cursor.as_deref();
+    let mut text = with_notes(with_tail(text, &replace.skipped, cursor, names), &replace.notes);
     if let Some(plan) = &replace.plan {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let _ = write!(text, "{end}[nothing is changed yet: the same call with plan={plan} does it]");

@@ -3,9 +3,10 @@
 
 use paddock_text::diff::{Change, LineChange};
 use paddock_text::document::{Document, Splice};
-use paddock_text::{diff, encoding, eol, find, nearest};
-use paddock_types::error::{Code, Detail, Error, Phrase, Result, Term, When};
-use paddock_types::request::{Insertion, Replacement};
+use paddock_text::{diff, encoding, eol, find};
+use paddock_types::error::{Code, Detail, Error, Result, Term};
+use paddock_types::match_pass::Pass;
+use paddock_types::request::{EditMatching, Insertion, Replacement};
 use paddock_types::response::{LineRange, Response};
 use paddock_types::{digest, phrase, request, response};
 use paddock_workspace::Workspace;
@@ -15,18 +16,19 @@ use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::approval::PlanDraft;
 use crate::audit::Recorder;
+use crate::edit::mistakes::Mistakes;
 use crate::operation::{ChangingOperation, Operation};
 use crate::read::content;
 
 mod lenient;
+mod mistakes;
 mod snippet;
 
 const OPERATION: &str = "edit";
 /// Maximum number of occurrences of one replacement: each is held in memory.
 const MAX_OCCURRENCES: usize = 100_000;
-/// Maximum number of occurrences counted, and of lines listed, if `old_text` is ambiguous.
+/// Maximum number of occurrences counted if `old_text` is ambiguous.
 const MAX_COUNTED: usize = 1_000;
-const MAX_LISTED: usize = 50;
 /// Maximum number of line ranges in a result.
 const MAX_RANGES: usize = 1_000;
 
@@ -71,8 +73,8 @@ impl ChangingOperation for request::Edit {
 /// Replaces text in a file, or inserts lines.
 pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
     let resolved = workspace.resolve(&args.path, OPERATION)?;
-    if args.insert.is_none() {
-        check(&resolved, &args.edits)?;
+    if args.insert.is_none() && args.edits.is_empty() {
+        return Err(mistakes::no_edits());
     }
     let (bytes, _) = workspace.read_whole(&resolved, OPERATION)?;
     if !args.dry_run {
@@ -108,7 +110,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         etag: digest::etag(&new),
         lines: lines.iter().take(MAX_RANGES).map(range).collect(),
         backup: None,
-        notes: Vec::new(),
+        notes: edited.notes,
         snippet,
         dry_run: args.dry_run,
     };
@@ -123,36 +125,6 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
     Ok(result)
 }
 
-fn check(resolved: &ResolvedPath, edits: &[Replacement]) -> Result<()> {
-    if edits.is_empty() {
-        return Err(Error::argument(Term::Edits, "there is none").hint(phrase![
-            "give at least one ",
-            Term::OldText,
-            " with its ",
-            Term::NewText
-        ]));
-    }
-    for (index, edit) in edits.iter().enumerate() {
-        let invalid = |cause: Phrase| at_edit(Code::InvalidArgument, resolved, index, cause);
-        if edit.old_text.is_empty() {
-            return Err(invalid(phrase![Term::OldText, " is empty"])
-                .hint(phrase![
-                    "to insert, give the text beside the place as ",
-                    Term::OldText,
-                    " and repeat it in ",
-                    Term::NewText
-                ])
-                .also_hint(phrase![Term::WriteTool, " replaces a whole file"]));
-        }
-        if edit.old_text == edit.new_text {
-            return Err(
-                invalid(phrase![Term::OldText, " and ", Term::NewText, " are the same"]).hint("leave this edit out")
-            );
-        }
-    }
-    Ok(())
-}
-
 /// A document after all edits.
 struct Edited {
     document: Document,
@@ -160,32 +132,74 @@ struct Edited {
     changes: Vec<Change>,
     /// Number of occurrences replaced.
     count: u64,
+    /// Edits that did not match exactly.
+    notes: Vec<String>,
 }
 
+/// Applies the edits one after the other. Fails with the mistakes of all edits.
 fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, args: &request::Edit) -> Result<Edited> {
+    let mut mistakes = Mistakes::default();
     let mut edited: Option<Edited> = None;
     for (index, edit) in args.edits.iter().enumerate() {
-        if workspace.out_of_time() {
-            return Err(at_edit(Code::LimitExceeded, resolved, index, "the time of one call ran out".into())
-                .hint("nothing was changed; make fewer edits in one call"));
-        }
-        let document = edited.as_ref().map_or(old, |edited| &edited.document);
-        let loose = args.is_loose.then(|| lenient::splice(&document.text, edit)).flatten();
-        let splices = match loose {
-            Some(splice) => vec![splice],
-            None => splices(workspace, resolved, &document.text, (index, edit))?,
+        let is_over = workspace.out_of_time();
+        let before = edited.as_ref().map_or(old, |edited| &edited.document);
+        let label = if args.edits.len() > 1 { format!("edit {}: ", index + 1) } else { String::new() };
+        let made = match is_over {
+            true => Err(mistakes::out_of_time()),
+            false => made(workspace, before, edit, (args.matching, &label)),
         };
-        let bytes = document.splice(&splices).map_err(|loss| {
-            let mut error = loss.at(OPERATION, &resolved.requested_path);
-            error.message = phrase![error.message, format!(" (edit {})", index + 1)];
-            error
-        })?;
-        check_size(workspace, resolved, bytes.len())?;
-        let changes = diff::compose(edited.as_ref().map_or(&[], |edited| &edited.changes), &splices);
-        let count = edited.as_ref().map_or(0, |edited| edited.count) + splices.len() as u64;
-        edited = Some(Edited { document: document.decode_like(bytes), changes, count });
+        match made {
+            Ok(Made { document, splices, is_exact }) => {
+                let (changes, count, mut notes) = match edited.take() {
+                    Some(Edited { changes, count, notes, .. }) => (changes, count, notes),
+                    None => (Vec::new(), 0, Vec::new()),
+                };
+                if !is_exact {
+                    notes.push(format!("edit {} matched {}", index + 1, Pass::Punctuation.name()));
+                }
+                let changes = diff::compose(&changes, &splices);
+                edited = Some(Edited {
+                    document,
+                    changes,
+                    count: count + if is_exact { splices.len() as u64 } else { 1 },
+                    notes,
+                });
+            }
+            Err(error) => {
+                if !mistakes.add(index, edit, error) || is_over {
+                    break;
+                }
+            }
+        }
     }
-    edited.ok_or_else(|| Error::argument(Term::Edits, "there is none"))
+    mistakes.check(resolved)?;
+    edited.ok_or_else(mistakes::no_edits)
+}
+
+/// A document after one edit.
+struct Made {
+    document: Document,
+    splices: Vec<Splice>,
+    is_exact: bool,
+}
+
+/// Applies one edit. Errors name neither the operation nor the path.
+fn made(
+    workspace: &Workspace<'_>,
+    before: &Document,
+    edit: &Replacement,
+    (matching, label): (EditMatching, &str),
+) -> Result<Made> {
+    mistakes::check(edit)?;
+    let text = &before.text;
+    let loose = (matching == EditMatching::WhiteSpace).then(|| lenient::splice(text, edit)).flatten();
+    let (splices, is_exact) = match loose {
+        Some(splice) => (vec![splice], true),
+        None => splices(workspace, text, edit, (matching, label))?,
+    };
+    let bytes = before.splice(&splices).map_err(|loss| loss.error())?;
+    check_size(workspace, bytes.len())?;
+    Ok(Made { document: before.decode_like(bytes), splices, is_exact })
 }
 
 /// Returns the document with the lines inserted.
@@ -214,33 +228,46 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     if !(new.ends_with('\n') && !new.is_empty()) && (insert.ends_file || !(is_open && is_last)) {
         new.push_str(near);
     }
-    check_size(workspace, resolved, text.len().saturating_add(new.len()) / 3)?;
+    let check_size = |size| check_size(workspace, size).map_err(|error| error.on(OPERATION, &resolved.requested_path));
+    check_size(text.len().saturating_add(new.len()) / 3)?;
     let mut splices = vec![Splice { range: at..at, text: new }];
     if insert.ends_file && is_open && !is_last {
         splices.push(Splice { range: text.len()..text.len(), text: near.to_owned() });
     }
     let bytes = old.splice(&splices).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
-    check_size(workspace, resolved, bytes.len())?;
-    Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
+    check_size(bytes.len())?;
+    Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1, notes: Vec::new() })
 }
 
-/// Returns the splices of one edit.
+/// Returns the splices of one edit, and whether its text occurs exactly.
 fn splices(
     workspace: &Workspace<'_>,
-    resolved: &ResolvedPath,
     text: &str,
-    (index, edit): (usize, &Replacement),
-) -> Result<Vec<Splice>> {
+    edit: &Replacement,
+    (matching, label): (EditMatching, &str),
+) -> Result<(Vec<Splice>, bool)> {
     let max = if edit.replace_all { MAX_OCCURRENCES + 1 } else { MAX_COUNTED + 1 };
     let found = find::occurrences(text, &edit.old_text, !edit.replace_all, max);
     match found.len() {
-        0 => return Err(no_match(resolved, text, index, edit)),
+        0 => {
+            let folded = matching == EditMatching::Punctuation;
+            let alike = if folded { find::alike(text, &edit.old_text, MAX_COUNTED + 1) } else { Vec::new() };
+            return match alike.as_slice() {
+                [] => Err(mistakes::no_match(text, edit, label)),
+                [range] => match lenient::alike(text, range, edit) {
+                    Some(splices) => Ok((splices, false)),
+                    None => Err(mistakes::no_match(text, edit, label)),
+                },
+                several => Err(mistakes::ambiguous(text, several, Some(Pass::Punctuation.name()))),
+            };
+        }
         1 => {}
-        _ if !edit.replace_all => return Err(ambiguous(resolved, text, index, &found)),
+        _ if !edit.replace_all => return Err(mistakes::ambiguous(text, &found, None)),
         count if count > MAX_OCCURRENCES => {
             let cause = phrase![Term::OldText, format!(" is there more than {MAX_OCCURRENCES} times")];
-            return Err(at_edit(Code::LimitExceeded, resolved, index, cause)
-                .hint("give more of the text around it, so that it is rarer"));
+            return Err(
+                Error::new(Code::LimitExceeded, cause).hint("give more of the text around it, so that it is rarer")
+            );
         }
         _ => {}
     }
@@ -248,82 +275,21 @@ fn splices(
     // the bytes that UTF-8 needs for a character.
     let grown = text.len().saturating_add(found.len().saturating_mul(edit.new_text.len()));
     let gone = found.iter().map(|range| range.len()).sum::<usize>();
-    check_size(workspace, resolved, grown.saturating_sub(gone) / 3)?;
+    check_size(workspace, grown.saturating_sub(gone) / 3)?;
     let splice = |range: std::ops::Range<usize>| {
         let text = find::localize(text, &range, &edit.new_text).into_owned();
         Splice { range, text }
     };
-    Ok(found.into_iter().map(splice).collect())
+    Ok((found.into_iter().map(splice).collect(), true))
 }
 
-fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: usize) -> Result<()> {
+fn check_size(workspace: &Workspace<'_>, size: usize) -> Result<()> {
     let limit = workspace.policy.limits.max_file_bytes;
     if size as u64 <= limit {
         return Ok(());
     }
     let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-    Err(Error::at(Code::TooLarge, OPERATION, &resolved.requested_path, cause)
-        .hint("nothing was changed; replace less, or by less"))
-}
-
-fn no_match(resolved: &ResolvedPath, text: &str, index: usize, edit: &Replacement) -> Error {
-    let near = nearest::candidates(text, &edit.old_text);
-    let cause = match near.first().and_then(|near| Some((near, near.difference?))) {
-        Some((near, difference)) => {
-            phrase![Term::OldText, format!(" is not there, but line {} differs only in {difference}", near.line)]
-        }
-        None => phrase![Term::OldText, " is not there"],
-    };
-    // A shorter text is likely to occur by chance.
-    let made = if edit.new_text.trim().chars().count() < 4 {
-        Vec::new()
-    } else {
-        find::occurrences(text, &edit.new_text, false, 1)
-    };
-    let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
-    let mut error = at_edit(Code::NoMatch, resolved, index, cause);
-    if let Some(line) = made {
-        let already = format!(" is already in the file, at line {line}: the edit may have been made before");
-        error = error.also_hint(phrase![Term::NewText, already]);
-    }
-    if near.is_empty() {
-        let from = " from it";
-        error.also_hint(phrase!["nothing there is like it: read the file and copy ", Term::OldText, from])
-    } else {
-        let shown: Vec<_> = near.iter().map(|near| format!("line {}: `{}`", near.line, near.shown)).collect();
-        error.also_hint(format!("nearest (`·` space, `→` tab, `⏎` line end): {}", shown.join("; "))).also_hint(phrase![
-            "copy ",
-            Term::OldText,
-            " from the file, character by character"
-        ])
-    }
-}
-
-fn ambiguous(resolved: &ResolvedPath, text: &str, index: usize, found: &[std::ops::Range<usize>]) -> Error {
-    let lines = find::line_numbers(text, found.iter().map(|range| range.start));
-    let listed: Vec<_> = lines.iter().take(MAX_LISTED).map(u64::to_string).collect();
-    let count = match found.len() {
-        count if count > MAX_COUNTED => format!("more than {MAX_COUNTED}"),
-        count => count.to_string(),
-    };
-    let more = if lines.len() > MAX_LISTED { " and more" } else { "" };
-    let lines = format!("{}{more}", listed.join(", "));
-    let cause = phrase![Term::OldText, format!(" is there {count} times, at lines {lines}")];
-    let around = "give more of the lines around the one that is meant";
-    at_edit(Code::AmbiguousMatch, resolved, index, cause)
-        .hint(phrase![around, ", or set ", Term::ReplaceAll])
-        .or_hint(around)
-        .detail(Detail::Occurrences(lines))
-}
-
-/// Returns the error of one edit. The number of the edit is rendered only if the dialect accepts several edits.
-fn at_edit(code: Code, resolved: &ResolvedPath, index: usize, cause: Phrase) -> Error {
-    Error::at(
-        code,
-        OPERATION,
-        &resolved.requested_path,
-        phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause],
-    )
+    Err(Error::new(Code::TooLarge, cause).hint("nothing was changed; replace less, or by less"))
 }
 
 fn range(change: &LineChange) -> LineRange {
@@ -408,10 +374,90 @@ mod tests {
             message,
             "cannot edit `a.txt`: edit 1: `old_text` is not there, but line 2 differs only in indentation (tabs against spaces)"
         );
-        assert!(hint.contains("line 2: `→one();`"), "{hint}");
+        assert!(hint.starts_with(r#"nearest: line 2: "\tone();"; copy `old_text` from there"#), "{hint}");
         let (_, message, hint) = failure(b"two\n", &[replacement("two", "three"), replacement("one", "three")]);
         assert_eq!(message, "cannot edit `a.txt`: edit 2: `old_text` is not there");
-        assert!(hint.starts_with("`new_text` is already in the file, at line 1"), "{hint}");
+        assert!(hint.starts_with("edit 2: `new_text` is already in the file, at line 1"), "{hint}");
+    }
+
+    #[test]
+    fn mistakes_of_all_edits_are_told() {
+        let text = b"one\ntwo\ntwo\nfour();\n";
+        let edits = [
+            replacement("one", "first line"),
+            replacement("three", "THREE lines"),
+            replacement("two", "2"),
+            // It changes the result of the second edit.
+            replacement("THREE", "3"),
+            replacement("", "x"),
+            replacement("  four();", "five();"),
+            replacement("x", "x"),
+            replacement("first", "1st"),
+        ];
+        let (code, message, hint) = failure(text, &edits);
+        assert_eq!(code, Code::NoMatch);
+        assert_eq!(
+            message,
+            "cannot edit `a.txt`: edit 2: `old_text` is not there; edit 3: `old_text` is there 2 times, at lines 2, 3; \
+             edit 5: `old_text` is empty; edit 6: `old_text` is not there, but line 4 differs only in indentation; \
+             edit 7: `old_text` and `new_text` are the same"
+        );
+        for remark in [
+            "edit 2: nothing there is like it",
+            "or set `replace_all`",
+            r#"edit 6: nearest: line 4: "four();""#,
+            "leave this edit out",
+        ] {
+            assert!(hint.contains(remark), "{remark}: {hint}");
+        }
+        let (_, message, hint) = failure(b"x", &vec![replacement("nowhere", "y"); 12]);
+        assert!(message.ends_with("edit 10: `old_text` is not there"), "{message}");
+        assert!(hint.ends_with("edits after edit 10 were not checked"), "{hint}");
+        let edits = [replacement("nowhere", "y"), replacement("caf", "\u{4e2d}"), all("\u{e9}", &"x".repeat(20 << 20))];
+        let (_, message, _) = failure(b"caf\xe9", &edits);
+        assert!(message.contains("edit 2: its encoding windows-1252 has no `中`"), "{message}");
+        assert!(message.contains("; edit 3: it would have more than"), "{message}");
+    }
+
+    #[test]
+    fn spaces_quotes_and_dashes_may_differ() {
+        let call = |text: &str, edits: &[Replacement]| {
+            let args = request::Edit {
+                path: "a.txt".to_owned(),
+                edits: edits.to_vec(),
+                matching: EditMatching::Punctuation,
+                ..request::Edit::default()
+            };
+            fixture::with(&[("a.txt", text.as_bytes())], &Policy::default(), |workspace| {
+                let edit = run(workspace, &args)?;
+                let resolved = workspace.resolve("a.txt", OPERATION)?;
+                let bytes = workspace.read_whole(&resolved, OPERATION)?.0;
+                Ok::<_, Error>((String::from_utf8(bytes).unwrap(), edit.notes))
+            })
+        };
+        let edited = |text: &str, old: &str, new: &str| call(text, &[replacement(old, new)]);
+        let note = || vec!["edit 1 matched with Unicode punctuation as ASCII".to_owned()];
+        let text = "say\u{a0}“one” – “two”\r\nnext ’\r\n";
+        let new = edited(text, "say \"one\" - \"two\"\nnext", "say \"one\" - \"2\"\nmore\nnext");
+        assert_eq!(new, Ok(("say\u{a0}“one” – “2”\r\nmore\r\nnext ’\r\n".to_owned(), note())));
+        assert_eq!(edited("a\u{a0}b", "a b", "a\tb"), Ok(("a\tb".to_owned(), note())));
+        assert_eq!(edited("it's", "it’s", "it’s not"), Ok(("it's not".to_owned(), note())));
+        // Where the text occurs exactly, nothing else counts.
+        assert_eq!(edited("a b a\u{a0}b", "a b", "c"), Ok(("c a\u{a0}b".to_owned(), vec![])));
+        assert_eq!(call("“a” \"a\"", &[all("\"a\"", "b")]), Ok(("“a” b".to_owned(), vec![])));
+        for edit in [replacement("\"a\"", "b"), all("\"a\"", "b")] {
+            let error = call("“a”\n„a“", &[edit]).unwrap_err();
+            assert_eq!((error.code, error.hint_text().unwrap().contains("replace_all")), (Code::AmbiguousMatch, false));
+            assert!(error.message().ends_with(
+                "is not there exactly, and with Unicode punctuation as ASCII it is there 2 times, at lines 1, 2"
+            ));
+        }
+        // The edit was made before.
+        let error = edited("“made” before", "\"made\" before", "“made” before").unwrap_err();
+        assert_eq!(error.code, Code::NoMatch);
+        assert!(error.hint_text().unwrap().starts_with("`new_text` is already in the file"));
+        // The default is exact.
+        assert_eq!(failure("“a”".as_bytes(), &[replacement("\"a\"", "b")]).0, Code::NoMatch);
     }
 
     #[test]

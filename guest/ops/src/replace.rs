@@ -1,16 +1,17 @@
-//! Replaces text in many files, in all of them or in none. A call without a plan changes nothing and returns a diff
-//! with a plan. A call with the plan searches again and applies the replacement if the result still matches the plan.
+//! Replaces text in many files, in all of them or in none. A call without a plan changes nothing and returns the lines
+//! that would change, with a plan. A call with the plan searches again and applies the replacement if the result still
+//! matches the plan.
 
+use paddock_search::cursor;
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
-use paddock_text::document::{Document, Loss, Splice};
-use paddock_text::{diff, encoding};
+use paddock_text::document::Document;
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::response::{ReplacedFile, Response, Skipped};
 use paddock_types::{phrase, request, response};
-use paddock_vfs::{Dir, Fault, FsResult, Open, READ_SIZE};
+use paddock_vfs::Fault;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
@@ -23,7 +24,13 @@ use crate::audit::Recorder;
 use crate::grep::{FileWalk, near};
 use crate::operation::{ChangingOperation, Operation};
 use crate::read::content;
+use crate::replace::excluded::Excluded;
+use crate::replace::file::Read;
+use crate::replace::lines::Page;
 
+mod excluded;
+mod file;
+mod lines;
 mod plan;
 
 /// Name of the operation in errors and in the history.
@@ -36,19 +43,8 @@ const MAX_MATCHES: usize = 100_000;
 const MAX_LISTED: usize = 100;
 const MAX_NOTED: usize = 10;
 
-/// Maximum size of the rendered diffs, in bytes.
-#[derive(Clone, Copy)]
-pub struct Sampling {
-    /// Maximum for all files.
-    all: usize,
-    /// Maximum for one file.
-    each: usize,
-}
-
-/// Enough for a model to check whether the pattern does what is intended.
-const SAMPLE: Sampling = Sampling { all: 8 * 1024, each: 2 * 1024 };
-/// Limited only by the maximum size of a result.
-pub const FULL: Sampling = Sampling { all: usize::MAX, each: usize::MAX };
+/// Fingerprint of all cursors: the plan in a cursor tells for which arguments and files it is.
+const CURSOR: &str = "replace";
 
 impl Operation for request::Replace {
     fn name(&self) -> &'static str {
@@ -83,19 +79,21 @@ impl ChangingOperation for request::Replace {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let found = find(draft.workspace, self, FULL)?;
-        found.files.iter().try_for_each(|file| draft.add(OPERATION, &file.resolved.path))?;
-        draft.say(found.sample());
+        let found = find(draft.workspace, self, draft.workspace.policy.limits.max_result_bytes)?;
+        found.changing().try_for_each(|file| draft.add(OPERATION, &file.resolved.path))?;
+        draft.say(&response::ReplacedLine::text(&found.page.lines));
+        draft.say(if found.page.next().is_some() { "and more lines\n" } else { "" });
         Ok(false)
     }
 }
 
 /// Plans a replacement, or applies it if the request has a plan.
 pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<response::Replace> {
-    let found = find(workspace, args, SAMPLE)?;
+    let is_planned = args.plan.is_some();
+    let found = find(workspace, args, if is_planned { 0 } else { workspace.policy.limits.max_result_bytes })?;
     let mut result = found.result(args);
-    if args.plan.is_some() {
-        let changes = found.files.into_iter().map(|file| FileChange {
+    if is_planned {
+        let changes = found.files.into_iter().filter(|file| !file.is_excluded).map(|file| FileChange {
             resolved: file.resolved,
             old: Some(file.old.into()),
             new: Some(file.new.into()),
@@ -107,24 +105,24 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
     Ok(result)
 }
 
-/// Returns all replacements, with diffs. Fails if the request has a plan that does not match them.
-pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sampling) -> Result<Found<'w>> {
+/// Returns all replacements, with at most `room` bytes of the lines that change. Fails if the request has a plan that does
+/// not match them.
+fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) -> Result<Found<'w>> {
     let search = args.search();
+    let cursor: Option<(String, u64)> = cursor::open(args.cursor.as_deref().filter(|_| args.plan.is_none()), CURSOR)?;
     let mut found = Found {
         workspace,
         replacer: Replacer::new(&search, &args.replacement)?,
         matcher: Matcher::new(&search)?,
         files: Vec::new(),
+        total_files: 0,
         replacements: 0,
         searched: 0,
         bytes: 0,
         unchangeable: Vec::new(),
         skipped: Skipped::default(),
-        sample: Sample {
-            text: String::new(),
-            max: show.all.min(workspace.policy.limits.max_result_bytes),
-            each: show.each,
-        },
+        excluded: Excluded::new(workspace, &args.exclude_paths)?,
+        page: Page::new(cursor.as_ref().map_or(0, |(_, lines)| *lines), room),
     };
     let resolved = workspace.resolve(&args.path, OPERATION)?;
     match resolved.existing(workspace, OPERATION)?.kind {
@@ -135,69 +133,74 @@ pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sam
         }
         kind => return Err(resolved.not_a_file(OPERATION, kind)),
     }
-    if let Some(plan) = &args.plan {
-        plan::check(plan, args, &found.files)?;
+    match (&args.plan, &cursor) {
+        (Some(plan), _) => plan::check((Term::Plan, plan), args, &found.files)?,
+        (None, Some((plan, _))) => plan::check((Term::Cursor, plan), args, &found.files)?,
+        (None, None) => {}
     }
+    found.excluded.check(found.total_files > 0)?;
     Ok(found)
 }
 
 /// Replacements found so far.
-pub struct Found<'w> {
+struct Found<'w> {
     workspace: &'w Workspace<'w>,
     replacer: Replacer,
     /// Fast check on raw bytes that rules out most files without a match.
     matcher: Matcher,
-    /// Files that change, in the order of the walk.
-    pub files: Vec<Planned>,
+    /// Files with matches that can be changed, in the order of the walk.
+    files: Vec<Planned>,
+    total_files: u64,
     replacements: u64,
     searched: u64,
-    /// Total bytes of the files, before and after.
+    /// Total bytes of the files that change, before and after.
     bytes: usize,
     /// Files with matches that cannot be changed, each with the reason.
     unchangeable: Vec<(String, String)>,
     skipped: Skipped,
-    /// Diffs of the first files.
-    sample: Sample,
+    excluded: Excluded,
+    page: Page,
 }
 
-/// A file that changes.
-pub struct Planned {
-    /// Resolved path of the file.
-    pub resolved: ResolvedPath,
+/// A file with matches that can be changed.
+struct Planned {
+    resolved: ResolvedPath,
     old: Vec<u8>,
     new: Vec<u8>,
     count: u64,
+    /// Whether the request leaves it out. Then it has no content here.
+    is_excluded: bool,
+    /// Whether the page has lines of it.
+    is_on_page: bool,
+    /// Its path, and the etag of its content.
+    stamp: String,
 }
 
-struct Sample {
-    text: String,
-    max: usize,
-    each: usize,
-}
-
-/// Content of a file, by kind.
-enum Read {
-    Text(Vec<u8>),
-    Binary(Vec<u8>),
-    TooLarge(u64),
+/// A file with matches.
+enum Matching {
+    /// It can be changed.
+    Planned(Planned),
+    /// It stays as it is, for this reason.
+    Unchangeable(ResolvedPath, Error),
 }
 
 impl Found<'_> {
-    /// Returns the diffs of the first files.
-    pub fn sample(&self) -> &str {
-        &self.sample.text
+    /// Returns the files that change.
+    fn changing(&self) -> impl Iterator<Item = &Planned> {
+        self.files.iter().filter(|file| !file.is_excluded)
     }
 
     /// Searches the file that the request names, even if ignore rules exclude it. The call fails if the file cannot be
     /// changed.
     fn named(&mut self, resolved: ResolvedPath) -> Result<()> {
-        match self.read(&resolved.dir, &resolved.name).map_err(|fault| fault.at(OPERATION, &resolved.requested_path))? {
-            Read::Text(bytes) => {
-                let Some((file, document)) = self.changed(resolved, bytes)? else { return Ok(()) };
-                self.workspace.check_change(&file.resolved, OPERATION)?;
-                let document = document.map_err(|loss| loss.at(OPERATION, &file.resolved.requested_path))?;
-                self.add(file, document)
-            }
+        match file::read(self.workspace, &resolved.dir, &resolved.name)
+            .map_err(|fault| fault.at(OPERATION, &resolved.requested_path))?
+        {
+            Read::Text(bytes) => match self.matching(resolved, bytes)? {
+                None => Ok(()),
+                Some(Matching::Planned(file)) => self.add(file),
+                Some(Matching::Unchangeable(_, error)) => Err(error),
+            },
             Read::Binary(bytes) => Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes)),
             Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, OPERATION, size)),
         }
@@ -206,7 +209,7 @@ impl Found<'_> {
     fn all(&mut self, mut hunt: FileWalk<'_>) -> Result<()> {
         while hunt.advance() {
             let Some(entry) = hunt.walk.entry() else { break };
-            match self.read(entry.dir, entry.name) {
+            match file::read(self.workspace, entry.dir, entry.name) {
                 Ok(Read::Text(bytes)) => self.one_of_many(entry.path, bytes)?,
                 Ok(Read::Binary(_)) => self.skipped.binary += 1,
                 Ok(Read::TooLarge(_)) => self.skipped.too_large += 1,
@@ -237,36 +240,16 @@ impl Found<'_> {
             self.skipped.unreadable += 1;
             return Ok(());
         };
-        let Some((file, document)) = self.changed(resolved, bytes)? else { return Ok(()) };
-        let document = self
-            .workspace
-            .check_change(&file.resolved, OPERATION)
-            .and_then(|()| document.map_err(|loss| loss.at(OPERATION, &file.resolved.requested_path)));
-        match document {
-            Ok(document) => self.add(file, document),
-            Err(error) => {
+        match self.matching(resolved, bytes)? {
+            None => Ok(()),
+            Some(Matching::Planned(file)) => self.add(file),
+            Some(Matching::Unchangeable(resolved, error)) => {
                 let message = error.message();
                 let cause = message.split_once("`: ").map_or(message.as_str(), |(_, cause)| cause);
-                self.unchangeable.push((file.resolved.path, cause.to_owned()));
+                self.unchangeable.push((resolved.path, cause.to_owned()));
                 Ok(())
             }
         }
-    }
-
-    fn read(&self, dir: &Dir, name: &str) -> FsResult<Read> {
-        let (fs, limit) = (self.workspace.fs, self.workspace.policy.limits.max_file_bytes);
-        let file = fs.open_file(dir, name, Open::Read)?;
-        let size = fs.stat_file(&file)?.size;
-        if size > limit {
-            return Ok(Read::TooLarge(size));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-        while fs.read(&file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
-            if bytes.len() as u64 > limit {
-                return Ok(Read::TooLarge(bytes.len() as u64));
-            }
-        }
-        Ok(if encoding::is_binary(&bytes) { Read::Binary(bytes) } else { Read::Text(bytes) })
     }
 
     /// Returns whether the file may have a match; false is certain.
@@ -275,69 +258,83 @@ impl Found<'_> {
         is_utf16 || self.matcher.may_match(bytes)
     }
 
-    /// Returns the file with its matches replaced, or the loss if its encoding cannot represent the result. `None` if
-    /// nothing changes.
-    fn changed(
-        &mut self,
-        resolved: ResolvedPath,
-        bytes: Vec<u8>,
-    ) -> Result<Option<(Planned, std::result::Result<Diffed, Loss>)>> {
+    /// Returns the file with its matches replaced. `None` if nothing changes.
+    fn matching(&mut self, resolved: ResolvedPath, bytes: Vec<u8>) -> Result<Option<Matching>> {
         self.searched += 1;
+        let stamp = plan::stamp(&resolved.path, &bytes);
         let old = Document::decode(bytes, None);
         let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
         // Every encoding needs at least a third of the bytes that UTF-8 needs for a character.
         let splices = self.replacer.splices(&old.text, MAX_MATCHES, limit.saturating_mul(3));
         let splices = splices.map_err(|excess| too_much(&resolved, excess, limit))?;
-        let count = splices.len() as u64;
         let new = match old.splice(&splices) {
             Ok(new) if new.len() > limit => return Err(too_much(&resolved, Excess::Bytes, limit)),
-            Ok(new) => new,
-            Err(loss) => {
-                let old = old.into_bytes();
-                return Ok(Some((Planned { resolved, old, new: Vec::new(), count }, Err(loss))));
-            }
+            Ok(new) if *old.bytes() == *new => return Ok(None),
+            new => new,
         };
-        if *old.bytes() == *new {
-            return Ok(None);
-        }
-        let diff = if self.sample.has_room() { self.sample.of(&resolved, &old, &new, &splices) } else { String::new() };
-        Ok(Some((Planned { resolved, old: old.into_bytes(), new, count }, Ok(Diffed(diff)))))
+        let new = self
+            .workspace
+            .check_change(&resolved, OPERATION)
+            .and_then(|()| new.map_err(|loss| loss.at(OPERATION, &resolved.requested_path)));
+        let new = match new {
+            Ok(new) => new,
+            Err(error) => return Ok(Some(Matching::Unchangeable(resolved, error))),
+        };
+        let count = splices.len() as u64;
+        let file = Planned { resolved, old: Vec::new(), new, count, is_excluded: false, is_on_page: false, stamp };
+        Ok(Some(Matching::Planned(match self.excluded.has(&file.resolved.path) {
+            true => Planned { new: Vec::new(), is_excluded: true, ..file },
+            false => Planned {
+                is_on_page: self.page.add(&file.resolved.path, &old.text, &splices),
+                old: old.into_bytes(),
+                ..file
+            },
+        })))
     }
 
-    fn add(&mut self, file: Planned, diff: Diffed) -> Result<()> {
+    fn add(&mut self, file: Planned) -> Result<()> {
         let max = self.workspace.policy.limits.max_files;
-        if self.files.len() as u64 >= max {
-            return Err(narrower(&format!("more than {max} files would change, which is the most of one call")));
+        if !file.is_excluded {
+            if self.total_files >= max {
+                return Err(narrower(&format!("more than {max} files would change, which is the most of one call")));
+            }
+            self.bytes = self.bytes.saturating_add(file.old.len()).saturating_add(file.new.len());
+            self.total_files += 1;
+            self.replacements += file.count;
         }
-        self.bytes = self.bytes.saturating_add(file.old.len()).saturating_add(file.new.len());
         if self.bytes > MAX_TOTAL_BYTES {
             let cause = format!("the files have more than {MAX_TOTAL_BYTES} bytes together, before and after");
             return Err(narrower(&cause));
         }
-        self.sample.text.push_str(&diff.0);
-        self.replacements += file.count;
         self.files.push(file);
         Ok(())
     }
 
     fn result(&self, args: &request::Replace) -> response::Replace {
         let applied = args.plan.is_some();
-        let listed = self.files.iter().take(MAX_LISTED).map(|file| ReplacedFile {
-            path: file.resolved.path.clone(),
-            replacements: file.count,
-            etag: etag(&file.new),
-        });
+        let plan = (!applied && self.total_files > 0).then(|| plan::of(args, &self.files));
+        let next = self.page.next().zip(plan.as_ref());
+        let next_cursor = next.and_then(|(lines, plan)| cursor::seal(CURSOR, &(plan, lines)));
+        let is_listed = |file: &&Planned| applied || file.is_on_page;
+        let listed = self.changing().filter(is_listed).take(if applied { MAX_LISTED } else { usize::MAX });
         response::Replace {
-            files: listed.collect(),
-            total_files: self.files.len() as u64,
+            files: listed
+                .map(|file| ReplacedFile {
+                    path: file.resolved.path.clone(),
+                    replacements: file.count,
+                    etag: etag(&file.new),
+                })
+                .collect(),
+            total_files: self.total_files,
             total_replacements: self.replacements,
-            diff: if applied { String::new() } else { self.sample.text.clone() },
-            plan: (!applied && !self.files.is_empty()).then(|| plan::of(args, &self.files)),
+            lines: self.page.lines.clone(),
+            plan,
+            truncated: next_cursor.is_some() || applied && self.total_files > MAX_LISTED as u64,
+            next_cursor,
             applied,
             files_searched: self.searched,
             unchangeable: self.unchangeable.len() as u64,
             skipped: self.skipped,
-            truncated: self.files.len() > MAX_LISTED,
             backup: None,
             notes: self.notes(args),
         }
@@ -350,26 +347,11 @@ impl Found<'_> {
         let named = self.unchangeable.iter().take(MAX_NOTED);
         let mut notes: Vec<_> =
             named.map(|(path, cause)| format!("`{}` stays as it is: {cause}", printable(path))).collect();
+        notes.extend(excluded::note(&self.files));
         let more = self.unchangeable.len().saturating_sub(MAX_NOTED);
         notes.extend((more > 0).then(|| format!("{more} more files with matches stay as they are")));
         notes.extend(advice::of_replacement(&args.replacement).filter(|_| !args.fixed && args.plan.is_none()));
         notes
-    }
-}
-
-/// Diff of a file that can be changed.
-struct Diffed(String);
-
-impl Sample {
-    fn has_room(&self) -> bool {
-        self.text.len() < self.max
-    }
-
-    fn of(&self, resolved: &ResolvedPath, old: &Document, new: &[u8], splices: &[Splice]) -> String {
-        let new = old.decode_like(new.to_vec());
-        let lines = diff::line_changes(&old.text, &new.text, &diff::compose(&[], splices));
-        let max = self.max.saturating_sub(self.text.len()).min(self.each);
-        diff::unified(&resolved.path, (&old.text, &new.text), &lines, diff::CONTEXT, max)
     }
 }
 
@@ -403,8 +385,8 @@ mod tests {
     use paddock_types::entry::Time;
     use paddock_types::policy::Policy;
     use paddock_types::request::Replace;
-    use paddock_vfs::Filesystem;
     use paddock_vfs::memory::MemoryFs;
+    use paddock_vfs::{Filesystem, Open};
 
     use super::*;
 
@@ -449,8 +431,12 @@ mod tests {
         assert!(planned.plan.is_some() && !planned.applied && planned.backup.is_none());
         let done = call(fs, &policy, &Replace { plan: planned.plan, ..args.clone() }).unwrap();
         assert_eq!((&done.files, done.total_replacements), (&planned.files, planned.total_replacements));
-        assert!(done.applied && done.plan.is_none() && done.diff.is_empty());
+        assert!(done.applied && done.plan.is_none() && done.lines.is_empty());
         done
+    }
+
+    fn shown(planned: &response::Replace) -> Vec<String> {
+        planned.lines.iter().map(|line| format!("{} {line}", line.path)).collect()
     }
 
     #[test]
@@ -461,10 +447,8 @@ mod tests {
         let planned = call(&fs, &Policy::default(), &args).unwrap();
         assert_eq!((planned.total_files, planned.total_replacements, planned.files_searched), (2, 3, 3));
         assert_eq!(
-            planned.diff,
-            "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n-old(1);\n+new(1, 1);\n-old(2);\n+new(2, 2);\n\
-             --- a/d/b.rs\n+++ b/d/b.rs\n@@ -1 +1 @@\n-old(x)\n\\ No newline at end of file\n+new(x, x)\n\
-             \\ No newline at end of file\n"
+            shown(&planned),
+            ["a.rs 1: old(1); → new(1, 1);", "a.rs 2: old(2); → new(2, 2);", "d/b.rs 1: old(x) → new(x, x)"]
         );
         assert_eq!(bytes(&fs, "a.rs"), b"old(1);\nold(2);\n");
         let done = done(&fs, &args);
@@ -583,8 +567,11 @@ mod tests {
         let fs = fixture(&files);
         let policy = Policy::default();
         let planned = call(&fs, &policy, &asked("x", "y")).unwrap();
-        assert_eq!((planned.files.len(), planned.total_files, planned.truncated), (100, 200, true));
-        assert!(planned.plan.as_ref().unwrap().len() < 150 && planned.diff.len() <= 8 * 1024 + 100);
+        assert_eq!((planned.files.len(), planned.total_files, planned.truncated), (200, 200, false));
+        assert!(planned.plan.as_ref().unwrap().len() < 150);
+        let args = Replace { plan: planned.plan.clone(), ..asked("x", "y") };
+        let applied = call(&fixture(&files), &policy, &args).unwrap();
+        assert_eq!((applied.files.len(), applied.total_files, applied.truncated), (100, 200, true));
         put(&fs, "f199", b"x!");
         let error = call(&fs, &policy, &Replace { plan: planned.plan, ..asked("x", "y") }).unwrap_err();
         assert_eq!(error.message(), "cannot replace: changed since the plan was made: a file after the first 64");
@@ -612,5 +599,99 @@ mod tests {
         assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap().total_files, 3);
         policy.limits.max_entries = 2;
         assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap_err().code, Code::LimitExceeded);
+    }
+
+    #[test]
+    fn pages_of_a_plan_follow_each_other() {
+        let names: Vec<_> = (0..9).map(|number| format!("f{number}")).collect();
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), b"  x 1\n\n  x x".as_slice())).collect();
+        let fs = fixture(&files);
+        let mut policy = Policy::default();
+        policy.limits.max_result_bytes = 200;
+        let (mut seen, mut pages, mut args) = (Vec::new(), 0, asked("x", "y"));
+        loop {
+            let page = call(&fs, &policy, &args).unwrap();
+            assert_eq!(
+                (page.total_files, page.total_replacements, page.truncated),
+                (9, 27, page.next_cursor.is_some())
+            );
+            assert!(page.files.len() < 9 && page.lines.iter().map(|line| line.old.len()).sum::<usize>() < 200);
+            seen.extend(shown(&page));
+            pages += 1;
+            args.cursor = page.next_cursor;
+            if args.cursor.is_none() {
+                break;
+            }
+        }
+        let expected = names.iter().flat_map(|name| [format!("{name} 1: x 1 → y 1"), format!("{name} 3: x x → y y")]);
+        assert_eq!(seen, expected.collect::<Vec<_>>());
+        assert!(pages > 2);
+
+        args.cursor = call(&fs, &policy, &asked("x", "y")).unwrap().next_cursor;
+        let other = call(&fs, &policy, &Replace { cursor: args.cursor.clone(), ..asked("x", "z") }).unwrap_err();
+        assert_eq!(other.message(), "argument `cursor`: it was made for other arguments");
+        put(&fs, "f8", b"x");
+        let changed = call(&fs, &policy, &args).unwrap_err();
+        assert_eq!(changed.message(), "cannot replace: changed since the plan was made: `f8`");
+        assert!(changed.hint_text().unwrap().contains("call again without `cursor`"));
+        for forged in ["", "bnVsbA", "!"] {
+            let args = Replace { cursor: Some(forged.to_owned()), ..asked("x", "y") };
+            assert_eq!(call(&fs, &policy, &args).unwrap_err().code, Code::InvalidArgument);
+        }
+    }
+
+    #[test]
+    fn excluded_files_stay_as_they_are() {
+        let fresh = || fixture(&[("a", b"x"), ("d/b", b"x"), ("d/c", b"x x"), ("e", b"x"), ("other", b"")]);
+        let policy = Policy::default();
+        let args = |paths: &[&str], plan: Option<&String>| Replace {
+            exclude_paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+            plan: plan.cloned(),
+            ..asked("x", "y")
+        };
+        let fs = fresh();
+        let whole = call(&fs, &policy, &args(&[], None)).unwrap().plan.unwrap();
+        let done = call(&fs, &policy, &args(&["./d", "e"], Some(&whole))).unwrap();
+        assert_eq!((done.applied, done.total_files, done.total_replacements), (true, 1, 1));
+        assert_eq!(done.notes, ["left out of the plan, as asked: `d/b`, `d/c`, `e`"]);
+        assert_eq!(["a", "d/b", "d/c", "e"].map(|path| bytes(&fs, path)), [&b"y"[..], b"x", b"x x", b"x"]);
+
+        // What a plan left out stays left out.
+        let fs = fresh();
+        let part = call(&fs, &policy, &args(&["d/b"], None)).unwrap();
+        assert_eq!((part.total_files, part.notes.len(), shown(&part).len()), (3, 1, 3));
+        let part = part.plan.unwrap();
+        assert_ne!(part, whole);
+        for paths in [&[][..], &["a"], &["d/b", "a"]] {
+            let error = call(&fs, &policy, &args(paths, Some(&part))).unwrap_err();
+            assert_eq!(error.message(), "argument `plan`: it was made for other arguments");
+        }
+        assert_eq!(call(&fs, &policy, &args(&["d/b"], Some(&part))).unwrap().total_files, 3);
+        assert_eq!(bytes(&fs, "d/b"), b"x");
+
+        // An excluded file still has to be as it was.
+        let fs = fresh();
+        put(&fs, "e", b"x x");
+        assert_eq!(call(&fs, &policy, &args(&["e"], Some(&whole))).unwrap_err().code, Code::ChangedSinceRead);
+    }
+
+    #[test]
+    fn excluded_paths_are_files_of_the_plan() {
+        let fs = fixture(&[("a", b"x"), ("d/b", b"x"), ("other", b""), (".agentignore", b"key"), ("key", b"x")]);
+        let policy = Policy::default();
+        let refused = |paths: &[&str]| {
+            let exclude_paths = paths.iter().map(|path| (*path).to_owned()).collect();
+            call(&fs, &policy, &Replace { exclude_paths, ..asked("x", "y") }).unwrap_err()
+        };
+        let message = |paths: &[&str]| refused(paths).message();
+        assert_eq!(
+            message(&["a", "other", "dd"]),
+            "argument `exclude_paths`: no file with a match is at `other`, `dd`"
+        );
+        assert_eq!(message(&["a", "d"]), "argument `exclude_paths`: it leaves out all files with a match");
+        assert_eq!(refused(&["../x"]).code, Code::OutsideWorkspace);
+        assert_eq!(refused(&["key"]).code, Code::Denied);
+        let many = vec!["a"; 1_001];
+        assert_eq!(message(&many), "argument `exclude_paths`: it has more than 1000 paths");
     }
 }

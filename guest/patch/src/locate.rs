@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use memchr::memmem::Finder;
+use paddock_text::find::ascii_like;
 
 use crate::lines::Lines;
 
@@ -19,16 +20,6 @@ fn fold(pass: Pass, line: &str) -> Cow<'_, str> {
         Pass::Trimmed => Cow::Borrowed(line.trim()),
         Pass::Punctuation if line.is_ascii() => Cow::Borrowed(line.trim()),
         Pass::Punctuation => Cow::Owned(line.trim().chars().map(ascii_like).collect()),
-    }
-}
-
-fn ascii_like(c: char) -> char {
-    match c {
-        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
-        '\u{2018}'..='\u{201b}' => '\'',
-        '\u{201c}'..='\u{201f}' => '"',
-        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
-        other => other,
     }
 }
 

@@ -12,7 +12,9 @@ use paddock_types::request::{Grep, LetterCase};
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::util::syntax;
 use regex_automata::{Input, Span};
-use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
+use regex_syntax::hir::{
+    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, LookSet,
+};
 
 use crate::literals::Literals;
 use crate::smart_case;
@@ -31,7 +33,7 @@ pub struct Matcher {
     cache: Cache,
     literals: Option<Literals>,
     multiline: bool,
-    /// Whether the pattern can match a character that is not ASCII, whose bytes depend on the encoding.
+    /// Whether matches depend on characters that are not ASCII, whose bytes depend on the encoding.
     pub needs_utf8: bool,
 }
 
@@ -128,7 +130,13 @@ fn parse(args: &Grep, is_utf8: bool) -> Result<Hir> {
         LetterCase::Smart => smart_case::folds(pattern),
     };
     let config = syntax::Config::new().multi_line(true).crlf(true).utf8(is_utf8).case_insensitive(fold);
-    syntax::parse_with(pattern, &config.nest_limit(MAX_NESTING)).map_err(|error| refuse_syntax(&error))
+    let hir = syntax::parse_with(pattern, &config.nest_limit(MAX_NESTING)).map_err(|error| refuse_syntax(&error))?;
+    if !args.word {
+        return Ok(hir);
+    }
+    // Half boundaries: only the characters outside of the match count, so that the match itself may begin or end with
+    // a character that is not part of a word.
+    Ok(Hir::concat(vec![Hir::look(Look::WordStartHalfUnicode), hir, Hir::look(Look::WordEndHalfUnicode)]))
 }
 
 fn refuse_syntax(error: &regex_syntax::Error) -> Error {
@@ -187,10 +195,11 @@ fn within_lines(hir: Hir, groups: Groups) -> Option<Hir> {
     })
 }
 
-/// Returns whether the expression names characters that are not ASCII. Bytes, as in `(?-u:\xff)`, are not characters.
+/// Returns whether the expression depends on characters that are not ASCII. Bytes, as in `(?-u:\xff)`, are not characters.
 fn is_beyond_ascii(hir: &Hir) -> bool {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Bytes(_)) => false,
+        HirKind::Empty | HirKind::Class(Class::Bytes(_)) => false,
+        HirKind::Look(look) => LookSet::singleton(*look).contains_word_unicode(),
         HirKind::Literal(literal) => std::str::from_utf8(&literal.0).is_ok_and(|text| !text.is_ascii()),
         HirKind::Class(Class::Unicode(class)) => !class.is_ascii(),
         HirKind::Repetition(repetition) => is_beyond_ascii(&repetition.sub),

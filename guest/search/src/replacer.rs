@@ -198,6 +198,25 @@ mod tests {
     }
 
     #[test]
+    fn whole_words() {
+        let word =
+            |pattern: &str, text: &str| replaced(&Grep { word: true, ..Grep::of(pattern.to_owned()) }, "<$0>", text);
+        assert_eq!(word("get", "get getter forget get_ (get)"), "<get> getter forget get_ (<get>)");
+        assert_eq!(word("get|getter", "getter"), "<getter>");
+        assert_eq!(word("caf", "caf café caf\u{301}"), "<caf> café caf\u{301}");
+        assert_eq!(word("größe", "größe größer Übergröße"), "<größe> größer Übergröße");
+        // A pattern may begin or end with characters that are not part of a word.
+        assert_eq!(word(r"\$a", "$a b$a ($a) $ab"), "<$a> b$a (<$a>) $ab");
+        assert_eq!(word(r"-2", "x -2 x-2 -21"), "x <-2> x-2 -21");
+        assert_eq!(word(r"f\(\)", "f() f()x xf() f().y"), "<f()> f()x xf() <f()>.y");
+        assert_eq!(word(r"(?i)GET", "get Getter"), "<get> Getter");
+        let fixed = Grep { word: true, fixed: true, ..Grep::of("a.b|".to_owned()) };
+        assert_eq!(replaced(&fixed, "$", "a.b| a.b|c xa.b| aab|"), "$ a.b|c xa.b| aab|");
+        let across = Grep { word: true, multiline: true, ..Grep::of("a\nb".to_owned()) };
+        assert_eq!(replaced(&across, "-", "a\nb\nxa\nb\na\nbc\n"), "-\nxa\nb\na\nbc\n");
+    }
+
+    #[test]
     fn what_is_too_much() {
         let mut replacer = Replacer::new(&Grep::of("a".to_owned()), "bb").unwrap();
         assert_eq!(replacer.splices("aaa", 2, 100).unwrap_err(), Excess::Matches);

@@ -19,11 +19,16 @@ pub struct Loss {
 impl Loss {
     /// Returns the error of an operation on `path` that this loss prevents.
     pub fn at(&self, verb: &str, path: &str) -> Error {
+        self.error().on(verb, path)
+    }
+
+    /// Returns the error without operation and path.
+    pub fn error(&self) -> Error {
         let name = self.encoding;
         match self.character {
             Some(c) => {
                 let cause = format!("its encoding {name} has no `{}` (U+{:04X})", c.escape_debug(), u32::from(c));
-                Error::at(Code::EncodingLoss, verb, path, cause)
+                Error::new(Code::EncodingLoss, cause)
                     .hint(phrase![
                         "use characters that the encoding has, or rewrite the whole file in another one: ",
                         Term::RewriteTool
@@ -33,7 +38,7 @@ impl Loss {
             None => {
                 let cause =
                     format!("bytes there are not valid {name}, and the change would alter what they are read as");
-                Error::at(Code::EncodingLoss, verb, path, cause)
+                Error::new(Code::EncodingLoss, cause)
                     .hint("leave the damaged characters (shown as U+FFFD) and their neighbours unchanged")
             }
         }

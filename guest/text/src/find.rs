@@ -34,6 +34,37 @@ pub fn occurrences(text: &str, wanted: &str, overlapping: bool, max: usize) -> V
     unfold(text, starts.iter().copied()).into_iter().zip(unfolded).map(|(start, end)| start..end).collect()
 }
 
+/// Returns the first `max` ranges of `text` that match `wanted` as [`occurrences`] does, if every space, quote and dash of
+/// Unicode counts as the ASCII character for it. The ranges may overlap. Returns none if that makes no difference.
+pub fn alike(text: &str, wanted: &str, max: usize) -> Vec<Range<usize>> {
+    if text.is_ascii() && wanted.is_ascii() {
+        return Vec::new();
+    }
+    let [folded, wanted] = [text, wanted].map(|text| text.chars().map(ascii_like).collect::<String>());
+    let found = occurrences(&folded, &wanted, true, max);
+    // The folded text has the same characters, of other lengths.
+    let unfolded = |offsets: &mut dyn Iterator<Item = usize>| -> Vec<usize> {
+        let ends = (folded.len(), text.len());
+        let starts = folded.char_indices().zip(text.char_indices()).map(|((at, _), (unfolded, _))| (at, unfolded));
+        let mut both = starts.chain([ends]);
+        offsets.filter_map(|offset| both.find(|(at, _)| *at == offset)).map(|(_, unfolded)| unfolded).collect()
+    };
+    let starts = unfolded(&mut found.iter().map(|range| range.start));
+    let ends = unfolded(&mut found.iter().map(|range| range.end));
+    starts.into_iter().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// Returns the ASCII character for a space, quote or dash of Unicode, and every other character as it is.
+pub fn ascii_like(c: char) -> char {
+    match c {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{2018}'..='\u{201b}' => '\'',
+        '\u{201c}'..='\u{201f}' => '"',
+        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        other => other,
+    }
+}
+
 /// Returns `text` with its line endings as `\n`.
 fn fold(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") {
@@ -131,6 +162,18 @@ mod tests {
         assert_eq!(occurrences("aaaa", "aa", false, 100), [0..2, 2..4]);
         assert_eq!(occurrences("aaaa", "a", true, 2).len(), 2);
         assert!(places("a", "").is_empty());
+    }
+
+    #[test]
+    fn spaces_quotes_and_dashes_fold() {
+        let found = |text: &str, wanted: &str| alike(text, wanted, 100);
+        assert_eq!(found("é “a” – b\r\nc", "\"a\" - b\nc"), [3..19; 1]);
+        assert_eq!(found("a\u{a0}b a\u{2009}b", "a b"), [0..4, 5..10]);
+        assert_eq!(found("it's", "it\u{2019}s"), [0..4; 1]);
+        assert_eq!(found("\u{a0}\u{a0}\u{a0}", "  "), [0..4, 2..6]);
+        assert_eq!(found("a b", "a b"), [0..0; 0]);
+        assert_eq!(found("é", "e"), [0..0; 0]);
+        assert_eq!(alike("\u{a0}\u{a0}\u{a0}", " ", 2).len(), 2);
     }
 
     #[test]

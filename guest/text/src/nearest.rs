@@ -2,6 +2,9 @@
 //! the text, and a comparison of the best few lines.
 
 use std::collections::VecDeque;
+use std::fmt::Write;
+
+use paddock_types::error::printable;
 
 use crate::find;
 
@@ -9,10 +12,12 @@ use crate::find;
 const MAX_CANDIDATES: usize = 3;
 /// Maximum number of lines that are compared in full.
 const CLOSELY: usize = 16;
-/// Maximum number of bytes of a line that are compared, and of characters that are rendered.
+/// Maximum number of bytes of a line that are compared.
 const LINE_BYTES: usize = 400;
-const SHOWN_CHARS: usize = 240;
-/// Maximum number of lines of a candidate that are compared and rendered.
+/// Maximum number of bytes that are rendered of the most similar candidate, and of each other one.
+const SHOWN_BYTES: usize = 2_000;
+const SHOWN_BYTES_EACH: usize = 240;
+/// Maximum number of lines of a candidate that are compared.
 const PLACE_LINES: usize = 6;
 
 /// A range of lines that is similar to the wanted text.
@@ -20,8 +25,10 @@ const PLACE_LINES: usize = 6;
 pub struct Candidate {
     /// Number of the first line, from 1.
     pub line: u64,
-    /// The text with visible white space: `·` is a space, `→` a tab, `␍` a carriage return, `⏎` a line ending.
-    pub shown: String,
+    /// The lines as a JSON string, without the last line ending.
+    pub json: String,
+    /// Whether `json` has only the start of the lines.
+    pub is_cut: bool,
     /// The differences, if they are only in white space or letter case.
     pub difference: Option<&'static str>,
 }
@@ -29,11 +36,29 @@ pub struct Candidate {
 /// Returns at most three ranges of `text` that are most similar to `wanted`, the most similar first.
 pub fn candidates(text: &str, wanted: &str) -> Vec<Candidate> {
     let squeezed = squeezed_places(text, wanted);
-    if squeezed.is_empty() { similar_places(text, wanted) } else { squeezed }
+    let places = if squeezed.is_empty() { similar_places(text, wanted) } else { squeezed };
+    let numbered = places.into_iter().enumerate();
+    numbered
+        .map(|(index, Place { start, lines, difference })| {
+            let line = find::line_numbers(text, std::iter::once(start)).first().copied().unwrap_or(1);
+            let lines = lines.strip_suffix('\n').map_or(lines, |lines| lines.strip_suffix('\r').unwrap_or(lines));
+            let max = if index == 0 { SHOWN_BYTES } else { SHOWN_BYTES_EACH };
+            let end = lines.floor_char_boundary(max);
+            let json = json(lines.get(..end).unwrap_or_default());
+            Candidate { line, json, is_cut: end < lines.len(), difference }
+        })
+        .collect()
+}
+
+/// A range of lines that is similar to the wanted text.
+struct Place<'t> {
+    start: usize,
+    lines: &'t str,
+    difference: Option<&'static str>,
 }
 
 /// Returns ranges that equal the wanted text except for white space and letter case.
-fn squeezed_places(text: &str, wanted: &str) -> Vec<Candidate> {
+fn squeezed_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
     let needle: String = squeeze(wanted).collect();
     if needle.is_empty() {
         return Vec::new();
@@ -45,13 +70,11 @@ fn squeezed_places(text: &str, wanted: &str) -> Vec<Candidate> {
             let range = unsqueeze(text, start)?..unsqueeze(text, start + needle.len() - 1)?;
             let last = text.get(range.end..)?.chars().next()?;
             let found = text.get(range.start..range.end + last.len_utf8())?;
-            let line = find::line_numbers(text, std::iter::once(range.start)).first().copied()?;
             let line_start = text.get(..range.start)?.rfind('\n').map_or(0, |at| at + 1);
-            let count = found.lines().count();
             // The rendered part of a very long line starts at the match.
-            let from = if range.start - line_start > SHOWN_CHARS / 2 { range.start } else { line_start };
-            let lines = text.get(from..)?.split_inclusive('\n').take(count.min(PLACE_LINES)).collect::<String>();
-            Some(Candidate { line, shown: show(&lines), difference: Some(difference(found, &lines, wanted)) })
+            let start = if range.start - line_start > SHOWN_BYTES_EACH / 2 { range.start } else { line_start };
+            let lines = first_lines(text, start, found.lines().count());
+            Some(Place { start, lines, difference: Some(difference(found, lines, wanted)) })
         })
         .collect()
 }
@@ -99,26 +122,28 @@ fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
 }
 
 /// Returns ranges with similar lines. The longest wanted line selects the candidates.
-fn similar_places(text: &str, wanted: &str) -> Vec<Candidate> {
+fn similar_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
     let wanted: Vec<_> = wanted.lines().take(200).collect();
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((anchor, line)) = longest.filter(|(_, line)| line.trim().len() >= 2) else { return Vec::new() };
-    let count = wanted.len().min(PLACE_LINES);
     let mut candidates: Vec<_> = best_starts(text, line, anchor)
         .into_iter()
         .map(|start| {
-            let lines: Vec<_> = text.get(start..).unwrap_or_default().split_inclusive('\n').take(count).collect();
-            (likeness(&lines, &wanted), start, lines.concat())
+            let lines = first_lines(text, start, wanted.len());
+            (likeness(lines, &wanted), Place { start, lines, difference: None })
         })
-        .filter(|(likeness, _, _)| *likeness >= 0.5)
+        .filter(|(likeness, _)| *likeness >= 0.5)
         .collect();
-    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.start.cmp(&b.1.start)));
     candidates.truncate(MAX_CANDIDATES);
-    let number = |start| find::line_numbers(text, std::iter::once(start)).first().copied().unwrap_or(1);
-    candidates
-        .into_iter()
-        .map(|(_, start, lines)| Candidate { line: number(start), shown: show(&lines), difference: None })
-        .collect()
+    candidates.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Returns `count` lines of `text` from the offset `start` on.
+fn first_lines(text: &str, start: usize, count: usize) -> &str {
+    let rest = text.get(start..).unwrap_or_default();
+    let length = rest.split_inclusive('\n').take(count).map(str::len).sum();
+    rest.get(..length).unwrap_or_default()
 }
 
 /// Returns the starts of the ranges whose line `anchor` shares the most byte pairs with `wanted`.
@@ -145,10 +170,11 @@ fn best_starts(text: &str, wanted: &str, anchor: usize) -> Vec<usize> {
 }
 
 /// Returns the mean similarity of lines, weighted by length.
-fn likeness(lines: &[&str], wanted: &[&str]) -> f32 {
+fn likeness(lines: &str, wanted: &[&str]) -> f32 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for (index, wanted) in wanted.iter().take(PLACE_LINES).enumerate() {
-        let line = lines.get(index).map_or("", |line| cut(line.trim()));
+    let mut lines = lines.split('\n');
+    for wanted in wanted.iter().take(PLACE_LINES) {
+        let line = lines.next().map_or("", |line| cut(line.trim()));
         let wanted = cut(wanted.trim());
         let weight = (wanted.len().max(line.len()) + 1) as f32;
         sum += weight * if line == wanted { 1.0 } else { crate::similarity(line, wanted) };
@@ -196,27 +222,25 @@ fn cut(line: &str) -> &str {
     line.get(..line.floor_char_boundary(LINE_BYTES)).unwrap_or(line)
 }
 
-/// Renders the text with visible white space, and cuts long text.
-fn show(text: &str) -> String {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    let lines: Vec<_> = text.split('\n').map(show_line).collect();
-    let shown = lines.join("⏎");
-    match shown.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or_default()),
-        None => shown,
+/// Returns the text as a JSON string in which every character is visible: control characters, spaces other than U+0020
+/// and characters without a width are escaped.
+fn json(text: &str) -> String {
+    let mut json = String::with_capacity(text.len() + 2);
+    json.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => json.extend(['\\', c]),
+            '\n' => json.push_str("\\n"),
+            '\r' => json.push_str("\\r"),
+            '\t' => json.push_str("\\t"),
+            _ if c != ' ' && c.is_whitespace() || printable(c.encode_utf8(&mut [0; 4])).starts_with('\\') => {
+                let _ = write!(json, "\\u{:04x}", u32::from(c));
+            }
+            _ => json.push(c),
+        }
     }
-}
-
-fn show_line(line: &str) -> String {
-    let line = line.get(..line.floor_char_boundary(4 * SHOWN_CHARS)).unwrap_or(line);
-    let body = line.trim_matches([' ', '\t', '\r']);
-    let lead = line.len() - line.trim_start_matches([' ', '\t', '\r']).len();
-    let (before, rest) = line.split_at_checked(lead).unwrap_or((line, ""));
-    let after = rest.get(body.len()..).unwrap_or_default();
-    let blanks = |text: &str| text.replace(' ', "·").replace('\t', "→").replace('\r', "␍");
-    let body = body.replace('\t', "→").replace('\u{a0}', "⍽");
-    let body = paddock_types::error::printable(&body);
-    format!("{}{body}{}", blanks(before), blanks(after))
+    json.push('"');
+    json
 }
 
 #[cfg(test)]
@@ -225,22 +249,22 @@ mod tests {
 
     fn first(text: &str, wanted: &str) -> (u64, String, Option<&'static str>) {
         let place = candidates(text, wanted).into_iter().next().unwrap();
-        (place.line, place.shown, place.difference)
+        (place.line, place.json, place.difference)
     }
 
     #[test]
     fn white_space_and_case_are_told() {
         let text = "fn a() {\n\tlet x = 1; \n}\n";
-        let shown = "→let x = 1;·".to_owned();
+        let shown = r#""\tlet x = 1; ""#.to_owned();
         assert_eq!(first(text, "    let x = 1;"), (2, shown.clone(), Some("indentation (tabs against spaces)")));
         assert_eq!(first(text, "\tlet x = 1;\n"), (2, shown.clone(), Some("white space at the end of a line")));
         assert_eq!(first(text, "\tlet  x = 1;"), (2, shown.clone(), Some("white space")));
         assert_eq!(first(text, "let X = 1;"), (2, shown, Some("letter case")));
         assert_eq!(first(text, "fn a()\n{").2, Some("line breaks"));
-        assert_eq!(first(text, "fn a() {\n  let x = 1;\n}").1, "fn a() {⏎→let x = 1;·⏎}");
+        assert_eq!(first(text, "fn a() {\n  let x = 1;\n}").1, r#""fn a() {\n\tlet x = 1; \n}""#);
         assert_eq!(
             first("  a = b\n", " \ta = b"),
-            (1, "··a = b".to_owned(), Some("indentation (tabs against spaces)"))
+            (1, r#""  a = b""#.to_owned(), Some("indentation (tabs against spaces)"))
         );
     }
 
@@ -249,7 +273,7 @@ mod tests {
         let text = "alpha beta\nfn compute(total: u32) -> u32 {\n    total\n}\n";
         assert_eq!(first(text, "fn compute(sum: u32) -> u32 {").0, 2);
         let nearest = first(text, "fn compute(total: u64) -> u32 {\n    sum\n}");
-        assert_eq!(nearest, (2, "fn compute(total: u32) -> u32 {⏎····total⏎}".to_owned(), None));
+        assert_eq!(nearest, (2, r#""fn compute(total: u32) -> u32 {\n    total\n}""#.to_owned(), None));
         assert_eq!(candidates(text, "something else entirely"), []);
         assert_eq!(candidates(text, " \n"), []);
         assert_eq!(candidates("", "x"), []);
@@ -265,7 +289,23 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_escaped() {
-        assert_eq!(first("a\u{1b}[31mb = 1\n", "a\u{1b}[31mB = 1").1, "a\\u{1b}[31mb = 1");
+    fn the_text_can_be_copied_back() {
+        let text = "a\u{1b}[31mb = \"1\"\u{a0}\\ \u{200b}é “q”\r\nnext\r\n";
+        let expected = r#""a\u001b[31mb = \"1\"\u00a0\\ \u200bé “q”""#;
+        assert_eq!(first(text, "a\u{1b}[31mB = \"1\" \\").1, expected);
+        assert_eq!(first("a\r\n  b\r\n", "A\nb").1, r#""a\r\n  b""#);
+    }
+
+    #[test]
+    fn the_best_candidate_is_shown_whole() {
+        let lines = (0..40).map(|number| format!("    let value_{number} = compute({number});\n")).collect::<String>();
+        let text = format!("{lines}--\n{lines}");
+        let found = candidates(&text, &lines.replace("    ", "\t"));
+        assert_eq!(found.iter().map(|place| place.is_cut).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(found[0].json.replace("\\n", "\n"), format!("\"{}\"", lines.trim_end()));
+        assert!(found[1].json.len() < 260);
+        let (long, wanted) = ("é".repeat(2_000), format!("A{}", "é".repeat(2_000)));
+        let found = candidates(&format!("a{long}\n"), &wanted);
+        assert!(found[0].is_cut && found[0].json.len() <= SHOWN_BYTES + 2);
     }
 }

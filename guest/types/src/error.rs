@@ -167,6 +167,12 @@ impl Error {
         self
     }
 
+    /// Adds the operation and the path to an error that has neither.
+    #[must_use]
+    pub fn on(self, operation: &str, path: &str) -> Self {
+        Self { hint: self.hint, detail: self.detail, ..Self::of_path(self.code, operation, path, self.message) }
+    }
+
     /// Adds a further failure to the message.
     #[must_use]
     pub fn and_then(mut self, more: &str) -> Self {

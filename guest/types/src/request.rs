@@ -189,14 +189,25 @@ pub struct Insertion {
     pub ends_file: bool,
 }
 
+/// Rules for finding an old text that does not occur exactly. The place must be unique.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EditMatching {
+    /// It is not found.
+    #[default]
+    Exact,
+    /// Spaces, quotes and dashes of Unicode may differ from their ASCII likes. The result says where they did.
+    Punctuation,
+    /// White space around its lines may differ.
+    WhiteSpace,
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edit {
     pub path: String,
     pub edits: Vec<Replacement>,
     /// Lines to insert, instead of `edits`.
     pub insert: Option<Insertion>,
-    /// Whether white space around the lines of an old text may differ, if the place is unique.
-    pub is_loose: bool,
+    pub matching: EditMatching,
     /// Lines of context in the diff.
     pub context: Option<usize>,
     /// Lines around the first change that the answer shows.

@@ -11,7 +11,9 @@ mod search;
 
 pub use crate::response::command::{Captured, Ran, Refused, Session, Sessions, Unread};
 pub use crate::response::listing::{Details, Entry, Glob, List, Tree, TreeNode};
-pub use crate::response::search::{Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile};
+pub use crate::response::search::{
+    Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile, ReplacedLine,
+};
 
 use crate::entry::Kind;
 use crate::error::Error;

@@ -29,7 +29,7 @@
 /** @typedef {import('./workspace.js').CallOptions} CallOptions */
 
 const WALK = { path: '.', includeHidden: false, includeIgnored: false };
-const FIND = { ...WALK, fixed: false, letterCase: 'sensitive', multiline: false };
+const FIND = { ...WALK, fixed: false, letterCase: 'sensitive', multiline: false, word: false };
 
 export class Operations {
   /**
@@ -74,7 +74,7 @@ export class Operations {
 
   /** Replaces all matches of a pattern in many files. The first call returns a plan, and a call with the plan makes the change. @param {Args<Files['replace'], 'pattern' | 'replacement'>} args @param {CallOptions} [options] @returns {Result<Files['replace']>} */
   replace(args, options) {
-    return this.#change('replace', { ...FIND, ...args }, options);
+    return this.#change('replace', { ...FIND, excludePaths: [], ...args }, options);
   }
 
   /** Makes a directory. @param {Args<Files['makeDirectory'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['makeDirectory']>} */

@@ -5,8 +5,8 @@ pub use crate::bindings::exports::paddock::files::files::{
     ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, HistoryArgs,
     HistoryEntry, HistoryResult, LineRange, MakeDirectoryArgs, MakeDirectoryResult, PackArgs, PackResult, PatchAction,
     PatchedFile, ReadArgs, ReadManyArgs, ReadManyEntry, ReadManyResult, ReadMode, ReadResult, ReplaceArgs,
-    ReplaceResult, ReplacedFile, Replacement, RestoreArgs, RestoreResult, StatArgs, StatResult, TransferArgs,
-    TransferResult, UnpackArgs, UnpackResult, WriteArgs, WriteResult,
+    ReplaceResult, ReplacedFile, ReplacedLine, Replacement, RestoreArgs, RestoreResult, StatArgs, StatResult,
+    TransferArgs, TransferResult, UnpackArgs, UnpackResult, WriteArgs, WriteResult,
 };
 pub use crate::bindings::exports::paddock::files::search::{
     ChangesArgs, ChangesResult, ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput,
@@ -91,9 +91,12 @@ impl ReplaceArgs {
             fixed: false,
             letter_case: LetterCase::Sensitive,
             multiline: false,
+            word: false,
             include_hidden: false,
             include_ignored: false,
+            exclude_paths: Vec::new(),
             plan: None,
+            cursor: None,
         }
     }
 }
@@ -203,6 +206,7 @@ impl GrepArgs {
             fixed: false,
             letter_case: LetterCase::Sensitive,
             multiline: false,
+            word: false,
             before: 0,
             after: 0,
             output: GrepOutput::Content,

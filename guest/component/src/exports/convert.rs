@@ -98,7 +98,10 @@ record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
 record!(files::WriteArgs => request::Write { path, content, create_only, append, encoding, if_match });
 record!(response::Write => files::WriteResult { path, bytes_written, created, etag, backup, notes });
 record!(files::Replacement => request::Replacement { old_text, new_text, replace_all });
-record!(files::EditArgs => request::Edit { path, edits, if_match, dry_run; ..request::Edit::default() });
+record!(files::EditArgs => request::Edit {
+    path, edits, if_match, dry_run;
+    ..request::Edit { matching: request::EditMatching::Punctuation, ..request::Edit::default() }
+});
 record!(response::LineRange => files::LineRange { start, end });
 record!(response::Edit => files::EditResult { path, edits_applied, diff, etag, lines, backup, notes });
 record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run; ..request::ApplyPatch::default() });
@@ -106,11 +109,13 @@ variants!(response::PatchAction => files::PatchAction { Add, Update, Move, Delet
 record!(response::PatchedFile => files::PatchedFile { path, action, moved_from, lines_added, lines_removed, etag });
 record!(response::ApplyPatch => files::ApplyPatchResult { files, backup, notes });
 record!(files::ReplaceArgs => request::Replace {
-    pattern, replacement, path, glob, fixed, letter_case, multiline, include_hidden, include_ignored, plan,
+    pattern, replacement, path, glob, fixed, letter_case, multiline, word, include_hidden, include_ignored,
+    exclude_paths, plan, cursor,
 });
 record!(response::ReplacedFile => files::ReplacedFile { path, replacements, etag });
+record!(response::ReplacedLine => files::ReplacedLine { path, line, old, new, replacements });
 record!(response::Replace => files::ReplaceResult {
-    files, total_files, total_replacements, diff, plan, applied, files_searched, unchangeable, skipped, truncated,
+    files, total_files, total_replacements, lines, plan, next_cursor, applied, files_searched, unchangeable, skipped, truncated,
     backup, notes,
 });
 record!(files::MakeDirectoryArgs => request::MakeDir { path, parents });
@@ -162,7 +167,7 @@ record!(search::GlobResult => response::Glob {
 variants!(types::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
 record!(search::GrepArgs => request::Grep {
-    pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
+    pattern, path, glob, fixed, letter_case, multiline, word, before, after, output, limit, max_per_file, include_hidden,
     include_ignored, cursor; ..request::Grep::of(String::new())
 });
 record!(response::ContextLine => search::ContextLine { line, text });
@@ -202,7 +207,7 @@ record!(commands::Before => Before { path, kind, target, kept, mode });
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });
 variants!(request::GrepOutput => search::GrepOutput { Content, Files, Count });
 record!(request::Grep => search::GrepArgs {
-    pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
+    pattern, path, glob, fixed, letter_case, multiline, word, before, after, output, limit, max_per_file, include_hidden,
     include_ignored, cursor,
 });
 record!(types::Skipped => response::Skipped {

@@ -192,6 +192,21 @@ fn what_a_pattern_may_be() {
 }
 
 #[test]
+fn whole_words() {
+    let fs = tree(&[("a.txt", "get\ngetter\nforget\ncafé get\nget_\n")]);
+    // In Windows-1252, where the letter after `get` is a byte that is not UTF-8.
+    let bytes: Vec<u8> = "caf\u{e9} na\u{ef}ve d\u{e9}j\u{e0} vu get\u{e9}\n".chars().map(|c| c as u8).collect();
+    put(&fs, "b.txt", &bytes);
+    for pattern in ["get", r"\bget\b"] {
+        let mut args = search(pattern);
+        args.word = pattern == "get";
+        let found = searched(&fs, args).matches;
+        let found: Vec<_> = found.iter().map(|found| (found.path.as_str(), found.line, found.match_start)).collect();
+        assert_eq!(found, [("a.txt", 1, 0), ("a.txt", 4, 6)], "{pattern}");
+    }
+}
+
+#[test]
 fn matches_over_several_lines() {
     let fs = tree(&[("a.rs", "fn a(\n    x: u8,\n) {}\n\nfn b() {}\nfn c(\n) {}\n")]);
     let mut args = search("fn \\w+\\(\\s[^)]*\\)");

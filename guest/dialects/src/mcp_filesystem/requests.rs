@@ -2,7 +2,7 @@
 
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::request;
-use paddock_types::request::{ReadMode, Request};
+use paddock_types::request::{EditMatching, ReadMode, Request};
 
 use crate::args::Args;
 
@@ -49,7 +49,7 @@ pub(super) fn edit(args: &Args) -> Result<Request> {
         path: args.text("path"),
         edits,
         dry_run: args.flag("dryRun"),
-        is_loose: true,
+        matching: EditMatching::WhiteSpace,
         context: Some(DIFF_CONTEXT),
         ..request::Edit::default()
     }))

@@ -2,7 +2,7 @@
 
 use paddock_types::error::Result;
 use paddock_types::request;
-use paddock_types::request::{GrepOutput, LetterCase, ListSort, PathSort, ReadMode, Request};
+use paddock_types::request::{EditMatching, GrepOutput, LetterCase, ListSort, PathSort, ReadMode, Request};
 
 use crate::args::Args;
 
@@ -42,6 +42,7 @@ pub fn edit(args: &Args) -> Result<Request> {
     Ok(Request::Edit(request::Edit {
         path: args.text("path"),
         edits: args.replacements("edits", "old_text", "new_text"),
+        matching: EditMatching::Punctuation,
         if_match: args.opt_text("if_match"),
         dry_run: args.flag("dry_run"),
         ..request::Edit::default()
@@ -88,6 +89,7 @@ pub fn grep(args: &Args) -> Result<Request> {
         fixed: args.flag("fixed"),
         letter_case: letter_case(args),
         multiline: args.flag("multiline"),
+        word: args.flag("word"),
         before: context.max(args.whole32("before")),
         after: context.max(args.whole32("after")),
         output: match args.text("output").as_str() {
@@ -111,9 +113,12 @@ pub fn replace(args: &Args) -> Result<Request> {
         fixed: args.flag("fixed"),
         letter_case: letter_case(args),
         multiline: args.flag("multiline"),
+        word: args.flag("word"),
         include_hidden: args.flag("include_hidden"),
         include_ignored: args.flag("include_ignored"),
+        exclude_paths: args.texts("exclude_paths"),
         plan: args.opt_text("plan"),
+        cursor: args.opt_text("cursor"),
         ..request::Replace::of(args.text("pattern"), args.text("replacement"))
     }))
 }

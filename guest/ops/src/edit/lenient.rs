@@ -1,14 +1,74 @@
-//! Lenient matching of a replacement whose old text differs from the file only in the white space around its lines, for
-//! dialects that accept it. The match must be unique.
+//! Lenient matching of a replacement whose old text does not occur exactly. The place must be unique.
+
+use std::ops::Range;
 
 use paddock_patch::lines::Lines;
 use paddock_patch::locate::Haystack;
 use paddock_text::document::Splice;
-use paddock_text::{eol, find};
+use paddock_text::{compare, eol, find};
 use paddock_types::match_pass::Pass;
 use paddock_types::request::Replacement;
+use similar::DiffOp;
 
-/// Returns the replacement of whole lines, or `None` if the text occurs exactly, or if its lines do not match exactly
+/// Maximum number of words and characters of an edit whose punctuation may differ, because the comparison of the old with
+/// the new text takes quadratic time.
+const MAX_UNITS: usize = 10_000;
+
+/// Returns the splices for a text at `range` that differs from the old text only in the kind of its spaces, quotes and
+/// dashes. What the old and the new text have in common stays as it is in the file. `None` if nothing changes, or if the
+/// edit is too large.
+pub fn alike(text: &str, range: &Range<usize>, edit: &Replacement) -> Option<Vec<Splice>> {
+    let found = text.get(range.clone())?;
+    let (old, new) = (units(&edit.old_text), units(&edit.new_text));
+    if old.len() + new.len() > MAX_UNITS {
+        return None;
+    }
+    // Offsets of the characters that stand for those of the old text; its line feed stands for a whole line ending.
+    let has_pairs = !edit.old_text.contains('\r');
+    let mut before = '\0';
+    let mut starts = Vec::with_capacity(found.len() + 1);
+    for (at, c) in found.char_indices() {
+        if !(has_pairs && before == '\r' && c == '\n') {
+            starts.push(range.start + at);
+        }
+        before = c;
+    }
+    starts.push(range.end);
+    let offset = |unit: usize| {
+        let characters: usize = old.get(..unit)?.iter().map(|unit| unit.chars().count()).sum();
+        starts.get(characters).copied()
+    };
+    let mut splices = Vec::new();
+    for op in compare::lines(&old, &new) {
+        if matches!(op, DiffOp::Equal { .. }) {
+            continue;
+        }
+        let range = offset(op.old_range().start)?..offset(op.old_range().end)?;
+        let new = new.get(op.new_range())?.concat();
+        let new = find::localize(text, &range, &new).into_owned();
+        if text.get(range.clone())? != new {
+            splices.push(Splice { range, text: new });
+        }
+    }
+    (!splices.is_empty()).then_some(splices)
+}
+
+/// Splits a text into words and the single characters between them.
+fn units(text: &str) -> Vec<&str> {
+    let (mut units, mut start, mut was_word) = (Vec::new(), 0, false);
+    for (at, c) in text.char_indices() {
+        let is_word = c.is_alphanumeric();
+        if at > start && !(is_word && was_word) {
+            units.extend(text.get(start..at));
+            start = at;
+        }
+        was_word = is_word;
+    }
+    units.extend(text.get(start..).filter(|rest| !rest.is_empty()));
+    units
+}
+
+/// Returns the replacement of whole lines, if only the white space around them differs; `None` if the text occurs exactly, or if its lines do not match exactly
 /// once.
 pub fn splice(text: &str, edit: &Replacement) -> Option<Splice> {
     if !find::occurrences(text, &edit.old_text, true, 1).is_empty() {
@@ -75,5 +135,17 @@ mod tests {
         assert_eq!(edited(" a\nx\n a\n", "a\n", "b"), None);
         assert_eq!(edited(" a b\n  a  b\n", "\ta b", "c"), Some(" c\n  a  b\n".to_owned()));
         assert_eq!(edited("x\n", "y", "z"), None);
+    }
+
+    #[test]
+    fn an_edit_with_other_punctuation_is_bounded() {
+        let edit = |new: String| Replacement { old_text: "\"a\"".to_owned(), new_text: new, replace_all: false };
+        assert_eq!(
+            alike("“a”", &(0..7), &edit("-".repeat(MAX_UNITS - 3))).map(|splices| splices.is_empty()),
+            Some(false)
+        );
+        assert_eq!(alike("“a”", &(0..7), &edit("-".repeat(MAX_UNITS - 2))), None);
+        assert_eq!(units("ab c_1é\n\n"), ["ab", " ", "c", "_", "1é", "\n", "\n"]);
+        assert_eq!(units(""), [""; 0]);
     }
 }

@@ -24,33 +24,47 @@ const MAX_NAMED: usize = 5;
 
 /// Returns the plan for these arguments and files.
 pub fn of(args: &request::Replace, files: &[Planned]) -> String {
-    let stamps: Vec<_> = files.iter().map(stamp).collect();
-    let mut digest = sha256(format!("{:?}\n{}", arguments(args), stamps.join("\n")).as_bytes());
-    digest.truncate(DIGEST_DIGITS);
-    let marked =
-        std::iter::once(&arguments(args)).chain(&stamps).take(MARKED + 1).map(|text| mark(text)).collect::<String>();
-    format!("{digest}-{marked}")
+    of_arguments(&arguments(args), files)
 }
 
-/// Fails if `plan` is not the plan for these arguments and files.
-pub fn check(plan: &str, args: &request::Replace, files: &[Planned]) -> Result<()> {
-    let now = of(args, files);
+fn of_arguments(arguments: &str, files: &[Planned]) -> String {
+    let stamps: Vec<_> = files.iter().map(|file| file.stamp.as_str()).collect();
+    let mut digest = sha256(format!("{arguments}\n{}", stamps.join("\n")).as_bytes());
+    digest.truncate(DIGEST_DIGITS);
+    let mut plan = format!("{digest}-{}", mark(arguments));
+    stamps.iter().take(MARKED).for_each(|stamp| plan.push_str(&mark(stamp)));
+    plan
+}
+
+/// Fails if `plan`, the value of an argument or a part of it, is not the plan for these arguments and files. A plan in
+/// which no file is excluded may be carried out without some of its files.
+pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[Planned]) -> Result<()> {
+    let mut now = of(args, files);
     if plan == now {
         return Ok(());
     }
+    let whole = of(&request::Replace { exclude_paths: Vec::new(), ..args.clone() }, files);
+    if plan == whole {
+        return Ok(());
+    }
+    // The checksum of the arguments decides with which of both the plan is compared.
+    let arguments = DIGEST_DIGITS + 1 + MARK;
+    if plan.get(..arguments).and_then(|plan| plan.get(DIGEST_DIGITS..)) == whole.get(DIGEST_DIGITS..arguments) {
+        now = whole;
+    }
     let again = phrase![
         "nothing was changed; call again without ",
-        Term::Plan,
+        argument,
         ", look at what would be replaced now, and pass that plan on"
     ];
     let (then, now) = match (whiteouts(plan), whiteouts(&now)) {
         (Some(then), Some(now)) => (then, now),
-        _ => return Err(Error::argument(Term::Plan, "it is not a plan").hint(again)),
+        _ => return Err(Error::argument(argument, "it is not a plan").hint(again)),
     };
     if then.first() != now.first() {
-        return Err(Error::argument(Term::Plan, "it was made for other arguments").hint(again).also_hint(phrase![
+        return Err(Error::argument(argument, "it was made for other arguments").hint(again).also_hint(phrase![
             "all arguments but ",
-            Term::Plan,
+            argument,
             " have to be the same"
         ]));
     }
@@ -87,11 +101,12 @@ fn differences(then: &[u32], now: &[u32], files: &[Planned]) -> (Vec<String>, us
 }
 
 fn arguments(args: &request::Replace) -> String {
-    format!("{:?}", request::Replace { plan: None, ..args.clone() })
+    format!("{:?}", request::Replace { plan: None, cursor: None, ..args.clone() })
 }
 
-fn stamp(file: &Planned) -> String {
-    format!("{:?} {}", file.resolved.path, etag(&file.old))
+/// Returns the text that stands for a file with its content.
+pub fn stamp(path: &str, content: &[u8]) -> String {
+    format!("{path:?} {}", etag(content))
 }
 
 fn mark(text: &str) -> String {

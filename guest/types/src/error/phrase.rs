@@ -31,7 +31,7 @@ macro_rules! terms {
 terms! {
     AnchorLine = "anchor_line", Append = "append", Backup = "backup", Checksum = "checksum",
     CreateOnly = "create_only", Cursor = "cursor", Depth = "depth", Destination = "destination", Edits = "edits",
-    Encoding = "encoding", Exclude = "exclude", Files = "files", Fixed = "fixed", Glob = "glob",
+    Encoding = "encoding", Exclude = "exclude", ExcludePaths = "exclude_paths", Files = "files", Fixed = "fixed", Glob = "glob",
     IncludeHidden = "include_hidden", IncludeIgnored = "include_ignored", InsertLine = "insert_line",
     Limit = "limit", Mode = "mode", Multiline = "multiline", NewText = "new_text", Offset = "offset",
     OldText = "old_text", Overwrite = "overwrite", Parents = "parents", Path = "path", Pattern = "pattern",

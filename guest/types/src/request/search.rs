@@ -28,6 +28,7 @@ pub struct Grep {
     pub fixed: bool,
     pub letter_case: LetterCase,
     pub multiline: bool,
+    pub word: bool,
     pub before: u32,
     pub after: u32,
     pub output: GrepOutput,
@@ -53,6 +54,7 @@ impl Grep {
             fixed: false,
             letter_case: LetterCase::Sensitive,
             multiline: false,
+            word: false,
             before: 0,
             after: 0,
             output: GrepOutput::Content,
@@ -75,9 +77,12 @@ pub struct Replace {
     pub fixed: bool,
     pub letter_case: LetterCase,
     pub multiline: bool,
+    pub word: bool,
     pub include_hidden: bool,
     pub include_ignored: bool,
+    pub exclude_paths: Vec<String>,
     pub plan: Option<String>,
+    pub cursor: Option<String>,
 }
 
 impl Replace {
@@ -91,9 +96,12 @@ impl Replace {
             fixed: false,
             letter_case: LetterCase::Sensitive,
             multiline: false,
+            word: false,
             include_hidden: false,
             include_ignored: false,
+            exclude_paths: Vec::new(),
             plan: None,
+            cursor: None,
         }
     }
 
@@ -105,6 +113,7 @@ impl Replace {
             fixed: self.fixed,
             letter_case: self.letter_case,
             multiline: self.multiline,
+            word: self.word,
             include_hidden: self.include_hidden,
             include_ignored: self.include_ignored,
             ..Grep::of(self.pattern.clone())

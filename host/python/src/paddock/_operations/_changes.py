@@ -110,9 +110,12 @@ class Changes(Typed):
         fixed: bool = False,
         letter_case: LetterCase = "sensitive",
         multiline: bool = False,
+        word: bool = False,
         include_hidden: bool = False,
         include_ignored: bool = False,
+        exclude_paths: Sequence[str] = (),
         plan: str | None = None,
+        cursor: str | None = None,
     ) -> ReplaceResult:
         """Replaces all matches of a pattern in many files, as a whole or not at all.
 
@@ -139,9 +142,15 @@ class Changes(Typed):
             fixed: Take the pattern and the replacement as plain text. Default: false.
             letter_case: Comparison of letter case. Default: sensitive.
             multiline: Allow matches across lines. Default: false.
+            word: Match whole words: no letter, digit or `_` of Unicode directly before or after the match. Default:
+                false.
             include_hidden: Include names that start with a dot. Default: false.
             include_ignored: Include entries that ignore rules exclude. Default: false.
+            exclude_paths: Files to leave out, and directories with all files below them. Each must be or contain a file
+                with a match. A plan made without this argument can be carried out without some of its files; otherwise
+                this argument has to be the same with the plan. Default: none.
             plan: The `plan` of an earlier result, which this call is to carry out. Without it, nothing is changed.
+            cursor: The `next_cursor` of the previous result; without effect together with `plan`.
         """
         values = (
             pattern,
@@ -151,9 +160,12 @@ class Changes(Typed):
             fixed,
             letter_case,
             multiline,
+            word,
             include_hidden,
             include_ignored,
+            exclude_paths,
             plan,
+            cursor,
         )
         result: ReplaceResult = self._typed(
             "files", "replace", ("replace-args", values), "replace-result", changing=True

@@ -128,6 +128,7 @@ class Searches(Typed):
         fixed: bool = False,
         letter_case: LetterCase = "sensitive",
         multiline: bool = False,
+        word: bool = False,
         before: int = 0,
         after: int = 0,
         output: GrepOutput = "content",
@@ -150,6 +151,8 @@ class Searches(Typed):
             fixed: Take the pattern as plain text. Default: false.
             letter_case: Comparison of letter case. Default: sensitive.
             multiline: Allow matches across lines. Default: false.
+            word: Match whole words: no letter, digit or `_` of Unicode directly before or after the match. Default:
+                false.
             before: Number of context lines before a match. Default: 0.
             after: Number of context lines after a match. Default: 0.
             output: Form of the result. Default: content.
@@ -166,6 +169,7 @@ class Searches(Typed):
             fixed,
             letter_case,
             multiline,
+            word,
             before,
             after,
             output,

@@ -191,20 +191,43 @@ class ReplacedFile:
 
 
 @dataclass(frozen=True)
+class ReplacedLine:
+    """A line that changes. Matches on one line that are close to each other are one entry, and so are the lines of a
+    match across lines.
+    """
+
+    path: str
+    """The file, relative to the workspace."""
+    line: int
+    """Number of the line, or of the first one."""
+    old: str
+    """The line as it is, without its line ending. `…` stands for what is cut: the matches after 500 bytes, and of a
+    line that continues for more than 500 bytes on one side of them, all but 100 bytes of that side.
+    """
+    new: str
+    """The line as it would be, cut in the same way."""
+    replacements: int
+    """Number of matches in it."""
+
+
+@dataclass(frozen=True)
 class ReplaceResult:
     """Result of `replace`."""
 
     files: list[ReplacedFile]
-    """The first 100 files that change, in walk order."""
+    """Files that change, in walk order: those of `lines`; once the change is made, the first 100."""
     total_files: int
     """Number of files that change."""
     total_replacements: int
     """Number of matches replaced in all files."""
-    diff: str
-    """Unified diffs of the first files, as a sample: at most 8 KiB, and 2 KiB a file. Empty once the change is made."""
+    lines: list[ReplacedLine]
+    """One page of the lines that would change, in the order of the files. Empty once the change is made."""
     plan: str | None
     """Plan to pass as `plan`, with the same arguments, to make the change. It is bound to the arguments and to path and
     content of every file that changes. None if nothing would change, and once the change is made.
+    """
+    next_cursor: str | None
+    """Value to pass as `cursor`, with the same arguments, for the next page of `lines`. It is invalid once the plan is.
     """
     applied: bool
     """Whether the change was made."""
@@ -217,11 +240,11 @@ class ReplaceResult:
     skipped: Skipped
     """Entries that the search left out."""
     truncated: bool
-    """Whether `files` is incomplete."""
+    """Whether more lines follow or, once the change is made, `files` is incomplete."""
     backup: str | None
     """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """Notes for the caller, such as a file that is not changed, or a hard link that was broken."""
+    """Notes for the caller, such as a file that is left out or not changed, or a hard link that was broken."""
 
 
 @dataclass(frozen=True)

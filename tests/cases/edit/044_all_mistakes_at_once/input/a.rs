@@ -1,0 +1,6 @@
+fn f() {
+    one();
+    two();
+    three();
+    three();
+}

@@ -1,0 +1,4 @@
+fn f() {
+    let total = total();
+	use(total);
+}
