@@ -96,10 +96,13 @@ fn normal(value: &Value, key: &str, names: Option<&Names>) -> Value {
         Value::String(_) if matches!(key, "backup" | "undone") => Value::String("<backup>".to_owned()),
         Value::String(_) if key == "token" => Value::String("<token>".to_owned()),
         Value::String(text) => {
-            let text = without_tokens(&without_times(text));
+            let text = without_backups(&without_tokens(&without_times(text)));
             Value::String(names.map_or_else(|| text.clone(), |names| names.clear(&text)))
         }
-        Value::Array(items) => items.iter().map(|item| normal(item, "", names)).collect(),
+        Value::Array(items) => {
+            let key = if key == "also_undone" { "undone" } else { "" };
+            items.iter().map(|item| normal(item, key, names)).collect()
+        }
         Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), normal(value, key, names))).collect(),
         other => other.clone(),
     }
@@ -115,6 +118,13 @@ fn without_times(text: &str) -> String {
         if of_case { found.get(0).map_or("", |time| time.as_str()).to_owned() } else { "<time>".to_owned() }
     };
     time.replace_all(text, kept).into_owned()
+}
+
+/// Replaces the short ids of backups, which are times of this run.
+fn without_backups(text: &str) -> String {
+    static BACKUP: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?m)(^|[( ])(1[7-9]\d{11}(-[0-9a-f]+)*)( <time>|\]|; |\)| undoes)").ok());
+    BACKUP.as_ref().map_or_else(|| text.to_owned(), |id| id.replace_all(text, "$1<backup>$4").into_owned())
 }
 
 /// Removes the time from the tokens of `changes`.

@@ -146,7 +146,7 @@ fn view(args: &Args, tool: &str, path: String) -> Request {
     let (first, last) = range(args);
     let start = u64::try_from(first).unwrap_or(1).max(1);
     let limit = u64::try_from(last).ok().and_then(|end| (end + 1).checked_sub(start)).filter(|limit| *limit > 0);
-    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, ..request::List::of(path.clone()) };
+    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, unlimited: true, ..request::List::of(path.clone()) };
     let mut read = request::Read::lines(path, start, limit);
     if tool == MEMORY {
         // The memory tool shows lines as they are, and cuts a range to the lines of the file.

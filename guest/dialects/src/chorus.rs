@@ -13,7 +13,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, MAX, flag, objects, optional, required, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{left_out, no_lines, with_notes};
+use crate::text::{endings, left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
@@ -187,6 +187,7 @@ fn read_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     if let Some(next) = read.next_offset {
         text.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
+    text.push_str(&endings(&read));
     Ok(Rendered::new(&value, text).truncated(read.truncated))
 }
 
@@ -218,6 +219,7 @@ fn list(args: &Args) -> Result<Request> {
         depth: if pattern.is_some() { u32::MAX } else { 1 },
         pattern,
         limit: MAX_FILES,
+        unlimited: true,
         ..request::List::of(path(args))
     }))
 }
@@ -252,6 +254,7 @@ fn search(args: &Args) -> Result<Request> {
         before: context,
         after: context,
         limit: args.whole32("max_results"),
+        unlimited: true,
         ..request::Grep::of(args.text("pattern"))
     }))
 }

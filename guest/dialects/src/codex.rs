@@ -212,6 +212,7 @@ fn list_dir(args: &Args) -> Result<Request> {
         include_hidden: true,
         include_ignored: true,
         limit,
+        unlimited: true,
         ..request::List::of(path)
     }))
 }
@@ -282,6 +283,7 @@ fn grep_files(args: &Args) -> Result<Request> {
         output: GrepOutput::Files,
         limit: u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX),
         sort: PathSort::Modified,
+        unlimited: true,
         ..request::Grep::of(args.text("pattern"))
     }))
 }

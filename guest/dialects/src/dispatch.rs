@@ -14,7 +14,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, flag, objects, optional, required, signed, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{left_out, no_lines, with_notes};
+use crate::text::{endings, left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
@@ -165,6 +165,7 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
         output.push_str(&format!("\n[lines {first}-{last}{of}; start_line={} continues]", next - 1));
     }
+    output.push_str(&endings(&read));
     Ok(success(output).truncated(is_cut))
 }
 
@@ -207,10 +208,15 @@ fn directory(args: &Args) -> String {
 fn list(args: &Args) -> Result<Request> {
     let (path, pattern) = (directory(args), args.opt_text("pattern"));
     if !args.flag("recursive") {
-        return Ok(Request::List(request::List { pattern, limit: MAX_PATHS, ..request::List::of(path) }));
+        return Ok(Request::List(request::List {
+            pattern,
+            limit: MAX_PATHS,
+            unlimited: true,
+            ..request::List::of(path)
+        }));
     }
     let pattern = pattern.unwrap_or_else(|| "**".to_owned());
-    Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, ..request::Glob::of(pattern) }))
+    Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, unlimited: true, ..request::Glob::of(pattern) }))
 }
 
 fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -236,6 +242,7 @@ fn search(args: &Args) -> Result<Request> {
         glob: args.opt_text("pattern"),
         fixed: !args.flag("is_regex"),
         limit: MAX_MATCHES,
+        unlimited: true,
         ..request::Grep::of(args.text("query"))
     }))
 }

@@ -13,7 +13,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, MAX, Param, flag, optional, required, text, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{continuation, no_lines, render};
+use crate::text::{continuation, endings, no_lines, render};
 
 mod done;
 mod item;
@@ -259,7 +259,7 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| {
             args.not_both("backup_path", "file_path", "give one of them")?;
             let (path, backup) = (args.opt_text("file_path"), args.opt_text("backup_path"));
-            Ok(Request::Restore(request::Restore { path, backup, overwrite: false }))
+            Ok(Request::Restore(request::Restore { path, backup, ..request::Restore::default() }))
         },
         answer: |asked, response| {
             let restore = take!(Restore, response);
@@ -345,6 +345,9 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     if let Some(next) = read.next_offset.filter(|_| !is_bytes) {
         text.push_str(&format!("\n{}", continuation(&read, "skip_lines", next - 1)));
     }
+    if !is_bytes {
+        text.push_str(&endings(&read));
+    }
     Ok(Rendered::new(&value, text).truncated(truncated))
 }
 
@@ -368,6 +371,7 @@ fn list(args: &Args) -> Result<Request> {
         include_ignored: true,
         limit: MAX_ITEMS,
         details: request::Details { link_targets: true, ..request::Details::default() },
+        unlimited: true,
         ..request::List::of(args.text("directory_path"))
     }))
 }

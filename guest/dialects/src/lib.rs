@@ -81,6 +81,13 @@ impl Vocabulary for Names {
     }
 }
 
+impl Names {
+    /// Returns whether a tool of the dialect takes the argument.
+    pub fn has_argument(&self, name: &str) -> bool {
+        self.dialect.tools.iter().any(|tool| takes(tool.params, name))
+    }
+}
+
 /// Returns whether one of the arguments has that name, or contains a member that does.
 fn takes(params: &[Param], name: &str) -> bool {
     params.iter().any(|param| {

@@ -181,6 +181,7 @@ fn list_dir(args: &Args) -> Result<Request> {
         // One extra entry reveals whether there are more.
         limit: args.whole32("offset").saturating_add(args.whole32("limit")).saturating_add(1),
         details: request::Details { heads: Some((2, PROGRAM_BYTES)), ..request::Details::default() },
+        unlimited: true,
         ..request::List::of(args.text("path"))
     }))
 }
@@ -244,6 +245,7 @@ fn grep_files(args: &Args) -> Result<Request> {
         path: args.text("path"),
         glob: included(args.texts("include")),
         limit: args.whole32("limit"),
+        unlimited: true,
         ..request::Grep::of(args.text("pattern"))
     }))
 }

@@ -201,6 +201,7 @@ const TOOLS: &[ToolSpec] = &[
                 exclude: excluded(args, true),
                 include_hidden: true,
                 include_ignored: true,
+                unlimited: true,
                 ..request::Tree::of(args.text("path"))
             }))
         },

@@ -361,20 +361,15 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "restore",
         title: "Undo a change",
-        description: "Undo a change that these tools made: the last one of a path, or a call by the `backup` of its result.",
+        description: "Undo changes of these tools: the last one of a path, a call by its `backup`, or the last calls. Without arguments, lists calls.",
         params: &[
             optional("path", "What to restore"),
             optional("backup", "Which call to undo"),
+            whole("last", 1, 100, DefaultValue::None, "How many calls"),
             flag("overwrite", false, "Even if changed since"),
         ],
         effect: ToolTraits::Replaces { idempotent: false },
-        request: |args| {
-            Ok(Request::Restore(request::Restore {
-                path: args.opt_text("path"),
-                backup: args.opt_text("backup"),
-                overwrite: args.flag("overwrite"),
-            }))
-        },
+        request: requests::restore,
         answer,
         output: Output::Generated(generated!("Restore")),
     },

@@ -2,27 +2,34 @@
 
 use std::fmt::Write;
 
+use paddock_types::digest::short_etag;
 use paddock_types::entry::Kind;
-use paddock_types::error::{Term, Vocabulary, printable};
+use paddock_types::error::printable;
 use paddock_types::response::{
-    ApplyPatch, Changes, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, Pack, PatchAction,
-    Read, ReadMany, ReadOutcome, Replace, ReplacedLine, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode,
-    Unpack,
+    ApplyPatch, Delete, Edit, History, MakeDir, Pack, PatchAction, Replace, ReplacedLine, Response, Restore, Stat,
+    Transfer, Unpack,
 };
 
-use crate::{Names, commands, line_numbers};
+use crate::text::listing::with_tail;
+use crate::{Names, commands};
+
+pub mod listing;
+pub mod reading;
+
+pub use crate::text::listing::left_out;
+pub use crate::text::reading::{continuation, endings, no_lines};
 
 /// Renders a result as text, in the caller's names of arguments.
 pub fn render(response: &Response, names: &Names) -> String {
-    match response {
-        Response::Read(read) => read_text(read),
-        Response::ReadMany(many) => read_many_text(many, names),
+    let text = match response {
+        Response::Read(read) => reading::read(read, names),
+        Response::ReadMany(many) => reading::read_many(many, names),
         Response::Write(write) => {
             let verb = if write.created { "created" } else { "wrote" };
             with_notes(format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written), &write.notes)
         }
         Response::Edit(edit) => edit_text(edit),
-        Response::ApplyPatch(patch) => patch_text(patch),
+        Response::ApplyPatch(patch) => patch_text(patch, names),
         Response::MakeDir(made) => make_dir_text(made),
         Response::Copy(transfer) => transfer_text("copied", transfer),
         Response::Move(transfer) => transfer_text("moved", transfer),
@@ -32,94 +39,83 @@ pub fn render(response: &Response, names: &Names) -> String {
         Response::Pack(pack) => pack_text(pack),
         Response::Unpack(unpack) => unpack_text(unpack),
         Response::Stat(stat) => stat_text(stat),
-        Response::List(list) => list_text(list, names),
-        Response::Tree(tree) => tree_text(tree, names),
-        Response::Glob(glob) => glob_text(glob, names),
-        Response::Grep(grep) => grep_text(grep, names),
+        Response::List(list) => listing::list(list, names),
+        Response::Tree(tree) => listing::tree(tree, names),
+        Response::Glob(glob) => listing::glob(glob, names),
+        Response::Grep(grep) => listing::grep(grep, names),
         Response::Replace(replace) => replace_text(replace, names),
-        Response::Changes(changes) => changes_text(changes, names),
+        Response::Changes(changes) => listing::changes(changes, names),
         Response::Ran(ran) => commands::text(ran, names),
         Response::Sessions(sessions) => commands::sessions(sessions),
-    }
+    };
+    with_version(text, response, names)
 }
 
-fn read_text(read: &Read) -> String {
-    if read.unchanged {
-        return format!("{} is unchanged", printable(&read.path));
+/// Appends the etag of a changed file and the backup that undoes the change, in short forms, if the caller's tools have
+/// an argument for them.
+fn with_version(mut text: String, response: &Response, names: &Names) -> String {
+    let (etag, backup) = match response {
+        Response::Write(write) => (write.etag.as_deref(), &write.backup),
+        Response::Edit(edit) if edit.dry_run => (None, &None),
+        Response::Edit(edit) => (Some(edit.etag.as_str()), &edit.backup),
+        Response::ApplyPatch(patch) => (None, &patch.backup),
+        Response::MakeDir(made) => (None, &made.backup),
+        Response::Copy(transfer) | Response::Move(transfer) => (None, &transfer.backup),
+        Response::Delete(delete) => (None, &delete.backup),
+        Response::Restore(restore) => (None, &restore.backup),
+        Response::Replace(replace) => (None, &replace.backup),
+        Response::Pack(pack) => (None, &pack.backup),
+        Response::Unpack(unpack) => (None, &unpack.backup),
+        Response::Read(_) | Response::ReadMany(_) | Response::Stat(_) | Response::History(_) => return text,
+        Response::List(_) | Response::Tree(_) | Response::Glob(_) | Response::Grep(_) | Response::Changes(_) => {
+            return text;
+        }
+        Response::Ran(_) | Response::Sessions(_) => return text,
+    };
+    let mut version = String::new();
+    if let Some(etag) = etag.filter(|_| names.has_argument("if_match")) {
+        version = format!("etag {}", short_etag(etag));
     }
-    if let Some(diff) = &read.diff {
-        let etag = read.etag.as_deref().unwrap_or_default();
-        return format!("{} changed; its etag is now {etag}\n{diff}", printable(&read.path));
+    if let Some(id) = backup.as_deref().filter(|_| names.has_argument("backup")) {
+        let separator = if version.is_empty() { "" } else { "; " };
+        let _ = write!(version, "{separator}backup {}", short_backup(id));
     }
-    if read.size == 0 {
-        return format!("{} is empty", printable(&read.path));
-    }
-    let mut text = String::with_capacity(read.content.len() + read.content.len() / 8 + 80);
-    if read.encoding == "binary" {
-        text.push_str(&read.content);
-        text.push('\n');
-    } else {
-        line_numbers::number(&mut text, &read.content, read.start_line, "|");
-    }
-    if let Some(next) = read.next_offset {
-        text.push_str(&continuation(read, "offset", next));
-    } else if read.truncated {
-        text.push_str("[long lines were cut; mode=raw shows them whole]");
+    if !version.is_empty() {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(text, "{end}[{version}]");
     }
     text
 }
 
-/// Says which lines a read returned, and which value of the argument `offset` continues it.
-pub fn continuation(read: &Read, offset: &str, next: u64) -> String {
-    let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
-    let unit = if read.encoding == "binary" { "bytes" } else { "lines" };
-    format!("[{unit} {}-{}{of}; {offset}={next} continues]", read.start_line, read.end_line)
-}
-
-/// Says that a read returned no lines because it began at the end of the file or past it; empty if it returned lines.
-pub fn no_lines(read: &Read) -> String {
-    match read.total_lines.filter(|total| *total > 0 && read.end_line == 0) {
-        Some(1) => "[no lines: the file has 1 line]".to_owned(),
-        Some(total) => format!("[no lines: the file has {total} lines]"),
-        None => String::new(),
+/// Returns the short form of a backup's id: its time, and its number within the millisecond unless that is 0.
+pub fn short_backup(id: &str) -> String {
+    let mut parts = id.split('-');
+    let time = parts.next().unwrap_or_default();
+    match parts.next().map_or("", |number| number.trim_start_matches('0')) {
+        "" => time.to_owned(),
+        number => format!("{time}-{number}"),
     }
-}
-
-fn read_many_text(many: &ReadMany, names: &Names) -> String {
-    let mut text = String::new();
-    for entry in &many.entries {
-        let _ = writeln!(text, "== {} ==", printable(&entry.path));
-        match &entry.outcome {
-            ReadOutcome::Result(read) => text.push_str(&read_text(read)),
-            ReadOutcome::Error(error) => {
-                let _ = write!(text, "[{error}]");
-            }
-        }
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-    }
-    if many.truncated && many.remaining.is_empty() {
-        text.push_str("[a limit ended the search before all files were found: narrow the glob]\n");
-    } else if many.entries.is_empty() {
-        text.push_str("[no files match]\n");
-    }
-    let mut text = with_tail(text, &many.skipped, None, names);
-    if !many.remaining.is_empty() {
-        let names: Vec<_> = many.remaining.iter().take(20).map(|path| printable(path)).collect();
-        let _ = write!(text, "[{} more files do not fit: {}]", many.remaining.len(), names.join(", "));
-    }
-    text
 }
 
 fn edit_text(edit: &Edit) -> String {
     let places = if edit.edits_applied == 1 { "place" } else { "places" };
     let verb = if edit.dry_run { "nothing was changed; this would edit" } else { "edited" };
-    let head = format!("{verb} {} ({} {places})\n{}", printable(&edit.path), edit.edits_applied, edit.diff);
+    let head = format!("{verb} {} ({} {places})\n{}", printable(&edit.path), edit.edits_applied, hunks(&edit.diff));
     with_notes(head, &edit.notes)
 }
 
-fn patch_text(patch: &ApplyPatch) -> String {
+/// Returns the hunks of the diff of one file, whose name the text has already.
+pub fn hunks(diff: &str) -> &str {
+    let mut rest = diff;
+    for start in ["--- ", "+++ "] {
+        if let Some((_, following)) = rest.split_once('\n').filter(|(line, _)| line.starts_with(start)) {
+            rest = following;
+        }
+    }
+    rest
+}
+
+fn patch_text(patch: &ApplyPatch, names: &Names) -> String {
     let mut text = String::new();
     if patch.dry_run {
         text.push_str("nothing was changed; this would change\n");
@@ -132,7 +128,9 @@ fn patch_text(patch: &ApplyPatch) -> String {
             (PatchAction::Update | PatchAction::Move, _) => ('M', String::new()),
         };
         let (added, removed) = (file.lines_added, file.lines_removed);
-        let _ = writeln!(text, "{letter} {from}{} +{added} -{removed}", printable(&file.path));
+        let etag = file.etag.as_deref().filter(|_| !patch.dry_run && names.has_argument("if_match"));
+        let etag = etag.map(|etag| format!(" etag {}", short_etag(etag))).unwrap_or_default();
+        let _ = writeln!(text, "{letter} {from}{} +{added} -{removed}{etag}", printable(&file.path));
     }
     with_notes(text, &patch.notes)
 }
@@ -152,13 +150,17 @@ fn transfer_text(verb: &str, transfer: &Transfer) -> String {
     with_notes(head, &transfer.notes)
 }
 
-fn counted(count: u64, what: &str) -> String {
+/// Returns a number with its noun, in the plural unless it is 1.
+pub fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn delete_text(delete: &Delete) -> String {
-    let entries = if delete.entries_deleted == 1 { "entry" } else { "entries" };
-    let head = format!("deleted {} ({} {entries})", printable(&delete.path), delete.entries_deleted);
+    let count = match delete.entries_deleted {
+        1 => String::new(),
+        count => format!(" ({count} entries)"),
+    };
+    let head = format!("deleted {}{count}", printable(&delete.path));
     with_notes(head, &delete.notes)
 }
 
@@ -179,7 +181,7 @@ fn restore_text(restore: &Restore) -> String {
     let paths: Vec<_> = restore.restored.iter().take(20).map(|path| printable(path)).collect();
     let more = restore.restored.len().saturating_sub(paths.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    with_notes(format!("restored {}{more}", paths.join(", ")), &restore.notes)
+    with_notes(format!("undid {}: {}{more}", restore.operations.join(", "), paths.join(", ")), &restore.notes)
 }
 
 fn history_text(history: &History) -> String {
@@ -187,10 +189,13 @@ fn history_text(history: &History) -> String {
     for entry in &history.entries {
         let paths: Vec<_> = entry.paths.iter().take(3).map(|path| printable(path)).collect();
         let more = if entry.paths.len() > 3 { ", …" } else { "" };
-        let _ = writeln!(text, "{}  {}  {}  {}{more}", entry.backup, entry.time, entry.verb, paths.join(", "));
+        let backup = short_backup(&entry.backup);
+        let _ = writeln!(text, "{backup} {} {} {}{more}", entry.time, entry.verb, paths.join(", "));
     }
     if history.entries.is_empty() {
         text.push_str("[no backups]\n");
+    } else if history.truncated {
+        text.push_str("[older ones are not listed]\n");
     }
     text
 }
@@ -212,69 +217,6 @@ fn stat_text(stat: &Stat) -> String {
     add("etag", stat.etag.clone());
     add("sha256", stat.sha256.clone());
     text
-}
-
-fn list_text(list: &List, names: &Names) -> String {
-    let mut text = String::new();
-    for entry in &list.entries {
-        let size = entry.size.map(|size| format!("  {size}")).unwrap_or_default();
-        let _ = writeln!(text, "{}{}{size}", printable(&entry.path), mark(entry.kind));
-    }
-    if list.entries.is_empty() {
-        text.push_str("[no entries]\n");
-    }
-    if let (true, Some(files), Some(directories)) = (list.truncated, list.total_files, list.total_directories) {
-        let _ = writeln!(text, "[{files} files and {directories} directories in all]");
-    }
-    with_tail(text, &list.skipped, list.next_cursor.as_deref(), names)
-}
-
-fn tree_text(tree: &Tree, names: &Names) -> String {
-    let mut text = format!("{}/\n", printable(&tree.path));
-    branches(&mut text, &tree.tree, 1);
-    if tree.truncated {
-        text.push_str("[there is more: raise `limit`, or name a directory below]\n");
-    }
-    with_tail(text, &tree.skipped, None, names)
-}
-
-fn branches(text: &mut String, node: &TreeNode, depth: usize) {
-    for child in node.children.iter().flatten() {
-        let _ = writeln!(text, "{:indent$}{}{}", "", printable(&child.name), mark(child.kind), indent = depth * 2);
-        branches(text, child, depth + 1);
-    }
-}
-
-fn glob_text(glob: &Glob, names: &Names) -> String {
-    let mut text = String::new();
-    for path in &glob.paths {
-        text.push_str(&printable(path));
-        text.push('\n');
-    }
-    if glob.paths.is_empty() {
-        text.push_str("[no files match]\n");
-    }
-    with_notes(with_tail(text, &glob.skipped, glob.next_cursor.as_deref(), names), &glob.notes)
-}
-
-fn grep_text(grep: &Grep, names: &Names) -> String {
-    let mut text = String::new();
-    let mut path = None;
-    for found in &grep.matches {
-        if path != Some(&found.path) {
-            let _ = writeln!(text, "{}", printable(&found.path));
-            path = Some(&found.path);
-        }
-        match_text(&mut text, found);
-    }
-    for file in &grep.files {
-        let count = file.count.map(|count| format!(":{count}")).unwrap_or_default();
-        let _ = writeln!(text, "{}{count}", printable(&file.path));
-    }
-    if grep.matches.is_empty() && grep.files.is_empty() {
-        let _ = writeln!(text, "[no match in {} files]", grep.files_searched);
-    }
-    with_notes(with_tail(text, &grep.skipped, grep.next_cursor.as_deref(), names), &grep.notes)
 }
 
 fn replace_text(replace: &Replace, names: &Names) -> String {
@@ -302,76 +244,6 @@ fn replace_text(replace: &Replace, names: &Names) -> String {
     text
 }
 
-fn changes_text(changes: &Changes, names: &Names) -> String {
-    let mut text = String::new();
-    for (letter, paths) in [('A', &changes.created), ('M', &changes.modified), ('D', &changes.deleted)] {
-        for path in paths {
-            let _ = writeln!(text, "{letter} {}", printable(path));
-        }
-    }
-    if changes.truncated {
-        let _ = writeln!(text, "[{} changes in all; the same `since` with a higher `limit` shows more]", changes.total);
-    } else if changes.total == 0 {
-        let _ = writeln!(text, "[nothing to tell of {}]", counted(changes.watched, "file"));
-    }
-    let mut text = with_tail(text, &changes.skipped, None, names);
-    let _ = write!(text, "[next: since={}]", changes.token);
-    text
-}
-
-/// Appends a match as `12:text` and its context as `11-text`.
-fn match_text(text: &mut String, found: &GrepMatch) {
-    let context = |text: &mut String, lines: &[ContextLine]| {
-        for line in lines {
-            let _ = writeln!(text, "{}-{}", line.line, line.text);
-        }
-    };
-    context(text, &found.before);
-    let start = if found.text_start > 0 { "…" } else { "" };
-    for (line, number) in found.text.split('\n').zip(found.line..) {
-        let start = if number == found.line { start } else { "" };
-        let _ = writeln!(text, "{number}:{start}{line}");
-    }
-    context(text, &found.after);
-}
-
-fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>, names: &Names) -> String {
-    if let Some(skipped) = left_out(skipped, names) {
-        let _ = writeln!(text, "[left out: {skipped}]");
-    }
-    if let Some(cursor) = cursor {
-        let _ = match names.name(Term::Cursor) {
-            Some(name) => writeln!(text, "[more: {name}={cursor}]"),
-            None => writeln!(text, "[there are more: a narrower path or pattern shows others]"),
-        };
-    }
-    text
-}
-
-/// Renders the skipped entries, if any. A reason names the argument that includes the entries, if the tool has it.
-pub fn left_out(skipped: &Skipped, names: &Names) -> Option<String> {
-    let reason = |word: &str, term: Term| match names.name(term) {
-        Some(name) => format!("{word} ({name}=true)"),
-        None => word.to_owned(),
-    };
-    let (ignored, hidden) = (reason("ignored", Term::IncludeIgnored), reason("hidden", Term::IncludeHidden));
-    let reasons = [
-        (skipped.ignored, ignored.as_str()),
-        (skipped.hidden, hidden.as_str()),
-        (skipped.denied, "excluded by .agentignore"),
-        (skipped.unreadable, "unreadable or too deep"),
-        (skipped.unnamed, "with names that are not UTF-8"),
-        (skipped.links, "symbolic links"),
-        (skipped.special, "FIFOs, sockets or devices"),
-        (skipped.binary, "binary"),
-        (skipped.too_large, "too large"),
-        (skipped.long_lines, "lines over 16 MiB, searched in parts"),
-    ];
-    let reported: Vec<_> =
-        reasons.iter().filter(|(count, _)| *count > 0).map(|(count, reason)| format!("{count} {reason}")).collect();
-    (!reported.is_empty()).then(|| reported.join(", "))
-}
-
 /// Appends notes to `text`, one line each.
 pub fn with_notes(mut text: String, notes: &[String]) -> String {
     for note in notes {
@@ -381,16 +253,6 @@ pub fn with_notes(mut text: String, notes: &[String]) -> String {
         let _ = write!(text, "[{note}]");
     }
     text
-}
-
-/// Returns the type indicator of `ls -F`.
-fn mark(kind: Kind) -> &'static str {
-    match kind {
-        Kind::File => "",
-        Kind::Directory => "/",
-        Kind::Link => "@",
-        Kind::Other => "?",
-    }
 }
 
 fn kind_name(kind: Kind) -> &'static str {

@@ -14,7 +14,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, MAX, Param, flag, optional, required, signed, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{no_lines, render};
+use crate::text::{endings, no_lines, render};
 use crate::{Dialect, line_numbers};
 
 mod commands;
@@ -77,6 +77,7 @@ const TOOLS: &[ToolSpec] = &[
                 include_hidden: true,
                 include_ignored: true,
                 details: DETAILS,
+                unlimited: true,
                 ..request::List::of(directory(args))
             }))
         },
@@ -156,7 +157,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[required("pattern", "The pattern, relative to path"), text("path", ".", "Directory to search")],
         effect: ToolTraits::Reads,
         request: |args| {
-            let glob = request::Glob::of(fnmatch(&args.text("pattern")));
+            let glob = request::Glob { unlimited: true, ..request::Glob::of(fnmatch(&args.text("pattern"))) };
             Ok(Request::Glob(request::Glob {
                 path: directory(args),
                 include_hidden: true,
@@ -190,6 +191,7 @@ const TOOLS: &[ToolSpec] = &[
                 include_hidden: true,
                 include_ignored: true,
                 limit: args.whole32("max_matches"),
+                unlimited: true,
                 ..request::Grep::of(args.text("pattern"))
             }))
         },
@@ -349,6 +351,7 @@ fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rend
     if let Some(next) = read.next_offset {
         message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
+    message.push_str(&endings(&read));
     Ok(reported(value, message).truncated(read.truncated))
 }
 

@@ -20,6 +20,7 @@ use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+mod counts;
 mod operation;
 
 const OPERATION: &str = "patch";
@@ -190,8 +191,7 @@ impl<'w> Plan<'w> {
                     }
                 }
             }
-            None if is_binary(head(&bytes)) => 0,
-            None => count_lines(&bytes),
+            None => counts::text_lines(&bytes),
         };
         if let Some(file) = self.files.get_mut(file) {
             file.removed += removed;
@@ -369,12 +369,13 @@ impl<'w> Plan<'w> {
                 (Some(_), None) if !self.is_origin(index) => PatchAction::Delete,
                 (_, None) => return None,
             };
+            let (lines_added, lines_removed) = counts::of(file, action);
             Some(PatchedFile {
                 path: file.resolved.path.clone(),
                 action,
                 moved_from,
-                lines_added: file.added,
-                lines_removed: file.removed,
+                lines_added,
+                lines_removed,
                 etag: file.new.as_deref().map(etag),
                 pass: file.pass,
                 size: file.new.as_ref().map_or(0, |new| new.len() as u64),
@@ -440,11 +441,6 @@ fn check_text(path: &str, bytes: &[u8]) -> Result<()> {
 
 fn head(bytes: &[u8]) -> &[u8] {
     bytes.get(..HEAD).unwrap_or(bytes)
-}
-
-fn count_lines(bytes: &[u8]) -> u64 {
-    let newlines = memchr::memchr_iter(b'\n', bytes).count() as u64;
-    newlines + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
 }
 
 #[cfg(test)]
@@ -522,6 +518,28 @@ mod tests {
         let error = plan(files, patch).unwrap_err();
         assert_eq!((error.code, error.message().as_str()), (code, message));
         error
+    }
+
+    #[test]
+    fn lines_are_counted_for_each_path() {
+        let files: &[(&str, &[u8])] = &[("x", b"1\n2\n3\n"), ("a", b"a\nb\n")];
+        let counts = |sections: &str| {
+            let results = plan(files, &envelope(sections)).unwrap().0;
+            let count = |file: &PatchedFile| (file.path.clone(), file.action, file.lines_added, file.lines_removed);
+            results.iter().map(count).collect::<Vec<_>>()
+        };
+        let moved = "*** Update File: a\n*** Move to: x\n@@\n-b\n+B";
+        let (x, a) = ("x".to_owned(), "a".to_owned());
+        assert_eq!(
+            counts(&format!("*** Delete File: x\n{moved}")),
+            [(x.clone(), PatchAction::Update, 2, 3), (a.clone(), PatchAction::Delete, 0, 2)]
+        );
+        let moved = moved.replace(": x", ": y");
+        assert_eq!(
+            counts(&format!("{moved}\n*** Add File: a\n+new")),
+            [(a, PatchAction::Update, 1, 2), ("y".to_owned(), PatchAction::Add, 2, 0)]
+        );
+        assert_eq!(counts("*** Update File: x\n@@\n-1\n+one\n*** Delete File: x"), [(x, PatchAction::Delete, 0, 3)]);
     }
 
     #[test]

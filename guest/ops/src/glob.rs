@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use paddock_search::cursor::Position;
 use paddock_search::glob::Glob;
-use paddock_search::page::{Page, Rank};
-use paddock_search::{cursor, glob, page};
+use paddock_search::page::{Page, Rank, Room};
+use paddock_search::{cursor, glob};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request::PathSort;
@@ -14,7 +15,6 @@ use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
-use serde::{Deserialize, Serialize};
 
 use crate::advice;
 use crate::audit::Recorder;
@@ -52,18 +52,16 @@ impl Operation for request::Glob {
 /// Finds files by name.
 pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::Glob> {
     let (scope, fingerprint, position) = begin(workspace, args)?;
-    let after = match position {
-        Some(Position::Ranked(rank)) => Some(rank),
-        position if args.sort == PathSort::Path => {
-            let mut search = Search::new(&scope, scope.walk(start(position), None)?, args.limit);
-            search.advance(u64::MAX);
-            return Ok(described(workspace, args, search.finish(&fingerprint)));
-        }
-        _ => None,
-    };
-    let page = Page::new(page::size(args.limit), after);
+    let room = room(workspace, args);
+    if args.sort == PathSort::Path {
+        let mut search = Search::new(&scope, scope.walk(position.map(start), None)?, room);
+        search.advance(u64::MAX);
+        return Ok(described(workspace, args, search.finish(&fingerprint)));
+    }
+    let rank = |position| Rank::at(position).ok_or_else(cursor::no_cursor);
+    let page = Page::new(room, position.map(rank).transpose()?);
     let (paths, skipped, end) = by_time(&scope, scope.walk(None, None)?, page)?;
-    Ok(described(workspace, args, page_of(paths, skipped, end.map(Position::Ranked), &fingerprint)))
+    Ok(described(workspace, args, page_of(paths, skipped, end.map(Rank::position), &fingerprint)))
 }
 
 /// Adds the requested details of each path to the result, and notes if nothing was found.
@@ -99,27 +97,21 @@ fn begin<'w>(
     let scope = SearchScope::new(workspace, args)?;
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
-    let by_path = args.sort == PathSort::Path;
-    if position.as_ref().is_some_and(|position| matches!(position, Position::After(_)) != by_path) {
-        return Err(cursor::no_cursor());
-    }
     Ok((Rc::new(scope), fingerprint, position))
 }
 
-fn start(position: Option<Position>) -> Option<Start> {
-    match position? {
-        Position::After(path) => Some(Start { path, inclusive: false }),
-        Position::Ranked(_) => None,
-    }
+fn room(workspace: &Workspace<'_>, args: &request::Glob) -> Room {
+    Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), 1)
 }
 
-/// Position at which a page ended.
-#[derive(Serialize, Deserialize)]
-enum Position {
-    /// Last path in the order of the walk.
-    After(String),
-    /// Rank of the last path in the order of time.
-    Ranked(Rank),
+/// Returns the start of a page in the order of the walk.
+fn start(position: Position) -> Start {
+    Start { path: position.path, inclusive: false }
+}
+
+/// Returns the end of a page in the order of the walk.
+fn after(path: &str) -> Position {
+    Position { numbers: Vec::new(), path: path.to_owned() }
 }
 
 /// The matched pattern and the directory to search.
@@ -177,8 +169,7 @@ impl<'w> SearchScope<'w> {
 struct Search<'w> {
     scope: Rc<SearchScope<'w>>,
     walk: Walk<'w>,
-    /// Maximum number of paths on a page.
-    size: usize,
+    room: Room,
     paths: Vec<String>,
     /// Last path, relative to the searched directory, and the entries skipped up to it.
     last: (String, Skipped),
@@ -190,18 +181,18 @@ struct Search<'w> {
 }
 
 impl<'w> Search<'w> {
-    fn new(scope: &Rc<SearchScope<'w>>, walk: Walk<'w>, limit: u32) -> Self {
-        let (size, scope) = (page::size(limit), Rc::clone(scope));
+    fn new(scope: &Rc<SearchScope<'w>>, walk: Walk<'w>, room: Room) -> Self {
+        let scope = Rc::clone(scope);
         let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
         let reached = walk.reached().to_owned();
-        Self { scope, walk, size, paths, last, skipped, reached, end: None }
+        Self { scope, walk, room, paths, last, skipped, reached, end: None }
     }
 
     /// Continues until the walk has visited `entries` entries. Returns false if the search is over.
     fn advance(&mut self, entries: u64) -> bool {
         while self.end.is_none() && self.walk.looked_at() < entries {
             if !self.walk.advance() {
-                self.end = self.walk.stopped.then(|| Position::After(self.reached().to_owned()));
+                self.end = self.walk.stopped.then(|| after(self.reached()));
                 return false;
             }
             self.look();
@@ -216,10 +207,11 @@ impl<'w> Search<'w> {
             Kind::Link if !self.scope.has_target(&entry) => self.walk.skipped.links += 1,
             Kind::Other => self.walk.skipped.special += 1,
             // Entries skipped between two pages are reported by the second page.
-            _ if self.paths.len() == self.size => self.end = Some(Position::After(self.last.0.clone())),
+            _ if self.room.is_full() => self.end = Some(after(&self.last.0)),
             Kind::File | Kind::Directory | Kind::Link => {
                 self.last.0.clear();
                 self.last.0.push_str(entry.below);
+                self.room.take(entry.path);
                 self.paths.push(entry.path.to_owned());
                 self.last.1 = self.left_out();
             }
@@ -269,7 +261,7 @@ fn by_time(
 }
 
 fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerprint: &str) -> response::Glob {
-    let next_cursor = end.as_ref().and_then(|end| cursor::seal(fingerprint, end));
+    let next_cursor = end.as_ref().map(|end| cursor::seal(fingerprint, end));
     response::Glob { paths, skipped, truncated: end.is_some(), next_cursor, notes: Vec::new(), entries: Vec::new() }
 }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use paddock_search::cursor;
+use paddock_search::cursor::Position;
 use paddock_search::glob::Glob;
 use paddock_search::hidden::Hidden;
 use paddock_search::matcher::Matcher;
@@ -16,7 +17,6 @@ use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
-use serde::{Deserialize, Serialize};
 
 use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
@@ -94,15 +94,6 @@ fn check(args: &request::Grep) -> Result<()> {
     Ok(())
 }
 
-/// Position at which a page ended.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Position {
-    /// Path of the file, relative to the searched directory.
-    path: String,
-    /// Position within the file, or `None` if the file is finished.
-    within: Option<Within>,
-}
-
 /// A search in progress.
 struct Search<'w> {
     workspace: &'w Workspace<'w>,
@@ -132,7 +123,7 @@ impl<'w> Search<'w> {
         check(args)?;
         let files = Files::new(workspace, args, Matcher::new(args)?);
         let fingerprint = cursor::fingerprint(args);
-        let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
+        let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
         let resolved = workspace.resolve(&args.path, OPERATION)?;
         let mut search = Self { workspace, fingerprint, files, walk: None, is_over: false, end: None };
         match resolved.existing(workspace, OPERATION)?.kind {
@@ -148,10 +139,10 @@ impl<'w> Search<'w> {
 
     /// Searches the file that the request names, even if ignore rules exclude it.
     fn named(&mut self, resolved: &ResolvedPath, position: Option<Position>) -> Result<()> {
-        let within = position.and_then(|position| position.within).unwrap_or_default();
+        let within = position.and_then(|position| Within::at(&position)).unwrap_or_default();
         let end = self.files.search(&resolved.dir, &resolved.name, &resolved.path, within);
         if let End::Page(within) = end.map_err(|fault| fault.at(OPERATION, &resolved.requested_path))? {
-            self.end = Some(Position { path: String::new(), within: Some(within) });
+            self.end = Some(self.files.position(within, ""));
         }
         self.is_over = true;
         Ok(())
@@ -169,7 +160,7 @@ impl<'w> Search<'w> {
             let end = self.files.one_of_many(entry.dir, entry.name, entry.path, walk.within(&entry));
             if let End::Page(within) = end {
                 self.is_over = true;
-                self.end = Some(Position { path: entry.below.to_owned(), within: Some(within) });
+                self.end = Some(self.files.position(within, entry.below));
                 return;
             }
             if self.files.is_clock_due() && self.workspace.out_of_time() {
@@ -178,7 +169,8 @@ impl<'w> Search<'w> {
                 break;
             }
         }
-        self.end = walk.walk.stopped.then(|| Position { path: walk.walk.reached().to_owned(), within: None });
+        let reached = || Position { numbers: Vec::new(), path: walk.walk.reached().to_owned() };
+        self.end = walk.walk.stopped.then(reached);
     }
 
     fn finish(mut self) -> Grep {
@@ -187,7 +179,7 @@ impl<'w> Search<'w> {
             result.skipped.add(&walk.walk.skipped);
         }
         result.truncated = self.end.is_some();
-        result.next_cursor = self.end.and_then(|position| cursor::seal(&self.fingerprint, &position));
+        result.next_cursor = self.end.map(|position| cursor::seal(&self.fingerprint, &position));
         result
     }
 }
@@ -206,8 +198,8 @@ impl<'w> FileWalk<'w> {
             .as_deref()
             .map(|glob| Glob::parse(glob, || Term::Glob.into(), &workspace.root_names()))
             .transpose()?;
-        let within = position.as_ref().and_then(|position| Some((position.path.clone(), position.within?)));
-        let start = position.map(|position| Start { inclusive: position.within.is_some(), path: position.path });
+        let within = position.as_ref().and_then(|position| Some((position.path.clone(), Within::at(position)?)));
+        let start = position.map(|position| Start { inclusive: within.is_some(), path: position.path });
         let include_hidden = args.include_hidden;
         let options = Options {
             hidden: glob.as_ref().map_or_else(|| Hidden::from_flag(include_hidden), |glob| glob.hidden(include_hidden)),

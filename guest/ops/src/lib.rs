@@ -46,3 +46,8 @@ pub use crate::open::open;
 pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
     operation::of(request).run(workspace)
 }
+
+/// Returns the number of bytes of text at which a listing ends.
+fn text_bytes(workspace: &Workspace<'_>, is_unlimited: bool) -> usize {
+    if is_unlimited { usize::MAX } else { workspace.policy.limits.max_result_bytes }
+}

@@ -1,9 +1,10 @@
 //! Lists a directory.
 
+use paddock_search::cursor;
+use paddock_search::cursor::Position;
 use paddock_search::glob::Glob;
 use paddock_search::hidden::Hidden;
-use paddock_search::page::{Page, Rank};
-use paddock_search::{cursor, page};
+use paddock_search::page::{Page, Rank, Room};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result};
 use paddock_types::request::ListSort;
@@ -12,7 +13,6 @@ use paddock_types::{request, response, time};
 use paddock_vfs::Stat;
 use paddock_workspace::walk::{Options, Start, Walk};
 use paddock_workspace::{Workspace, walk};
-use serde::{Deserialize, Serialize};
 
 use crate::audit::Recorder;
 use crate::details;
@@ -21,6 +21,8 @@ use crate::operation::{ChangingOperation, Operation};
 const OPERATION: &str = "list";
 /// Maximum number of entries for which totals are computed: each file needs a `stat`.
 const MAX_TOTALED: u64 = 100_000;
+/// Bytes of a line besides the path: type, size and line feed.
+const LINE_BYTES: usize = 16;
 
 impl Operation for request::List {
     fn name(&self) -> &'static str {
@@ -59,17 +61,17 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
         .map(|glob| Glob::parse(glob, || "pattern".into(), &workspace.root_names()))
         .transpose()?;
     let fingerprint = cursor::fingerprint(args);
-    let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
+    let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
     let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
-    let start = position.as_ref().filter(|position| position.rank.is_none());
+    let start = position.as_ref().filter(|_| args.sort == ListSort::Name);
     let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
     let options = options(args, glob.as_ref(), start);
     let walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
     let mut listing = Listing { workspace, glob, walk, totals: Totals::default() };
-    let size = page::size(args.limit);
+    let room = Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
     let (mut entries, end) = match args.sort {
-        ListSort::Name => listing.by_name(size, position.map(|position| position.totals)),
-        sort => listing.by_rank(sort, Page::new(size, position.and_then(|position| position.rank)))?,
+        ListSort::Name => listing.by_name(room, position.map(|position| Sums::at(&position))),
+        sort => listing.by_rank(sort, Page::new(room, position.map(rank).transpose()?))?,
     };
     let totals = listing.totals.known;
     details::add(workspace, &args.details, &mut entries);
@@ -81,7 +83,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
         total_size: totals.map(|totals| totals.size),
         skipped: listing.walk.skipped,
         truncated: end.is_some(),
-        next_cursor: end.and_then(|end| cursor::seal(&fingerprint, &end)),
+        next_cursor: end.map(|end| cursor::seal(&fingerprint, &end)),
     })
 }
 
@@ -97,23 +99,27 @@ fn options(args: &request::List, glob: Option<&Glob>, start: Option<Start>) -> O
     }
 }
 
-/// Position at which a page ended.
-#[derive(Serialize, Deserialize)]
-struct Position {
-    /// Last path in the order of the walk.
-    path: String,
-    /// Rank of the last entry in any other order.
-    rank: Option<Rank>,
-    /// Totals of the first page, since later pages do not visit all entries.
-    totals: Option<Sums>,
+/// Returns the rank at which a page in any other order than that of the walk ended.
+fn rank(position: Position) -> Result<Rank> {
+    Rank::at(position).ok_or_else(cursor::no_cursor)
 }
 
-/// Totals of a whole listing.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// Totals of a whole listing. The cursor of a listing by name has them, since later pages do not visit all entries.
+#[derive(Clone, Copy, Debug)]
 struct Sums {
     files: u64,
     directories: u64,
     size: u64,
+}
+
+impl Sums {
+    /// Returns the totals in the position of a page; `None` if the first page has not counted all entries.
+    fn at(position: &Position) -> Option<Self> {
+        match *position.numbers.as_slice() {
+            [files, directories, size] => Some(Self { files, directories, size }),
+            _ => None,
+        }
+    }
 }
 
 struct Totals {
@@ -154,12 +160,12 @@ struct Listing<'w> {
 impl Listing<'_> {
     /// Returns a page in the order of the walk. The first page continues to the end for the totals; later pages receive
     /// them from the cursor.
-    fn by_name(&mut self, size: usize, reported: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
+    fn by_name(&mut self, mut room: Room, reported: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
         while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
-            let is_full = entries.len() == size;
-            more |= is_full;
+            let is_full = more || room.is_full();
+            more = is_full;
             if is_full && (reported.is_some() || self.totals.known.is_none()) {
                 break;
             }
@@ -168,6 +174,7 @@ impl Listing<'_> {
             if !is_full {
                 last.clear();
                 last.push_str(entry.below);
+                room.take(entry.path);
                 entries.push(shown(&entry, stat));
                 skipped = self.walk.skipped;
             }
@@ -187,7 +194,8 @@ impl Listing<'_> {
         } else {
             return (entries, None);
         };
-        (entries, Some(Position { path, rank: None, totals: self.totals.known }))
+        let totals = self.totals.known.map(|totals| vec![totals.files, totals.directories, totals.size]);
+        (entries, Some(Position { numbers: totals.unwrap_or_default(), path }))
     }
 
     fn by_rank(&mut self, sort: ListSort, mut page: Page<Entry>) -> Result<(Vec<Entry>, Option<Position>)> {
@@ -215,7 +223,7 @@ impl Listing<'_> {
             return Err(crate::glob::too_many(name, "name"));
         }
         let (entries, end) = page.finish();
-        Ok((entries, end.map(|rank| Position { path: String::new(), rank: Some(rank), totals: None })))
+        Ok((entries, end.map(Rank::position)))
     }
 }
 

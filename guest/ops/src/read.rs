@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use paddock_text::encoding;
 use paddock_text::lines::{CHUNK, Lines, Source, start_of_last};
 use paddock_text::page::{Layout, Page, page};
+use paddock_types::digest::is_etag;
 use paddock_types::error::{Code, Detail, Error, Result, Term};
 use paddock_types::request::ReadMode;
 use paddock_types::response::Response;
@@ -78,11 +79,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
         line_ending: "none",
         size: content.size(),
         modified: content.stat.modified.and_then(time::rfc3339),
-        unchanged: etag.is_some() && etag == args.if_none_match,
+        unchanged: etag.as_deref().zip(args.if_none_match.as_deref()).is_some_and(|(etag, own)| is_etag(etag, own)),
         etag,
         sha256,
         mime: content.mime(&sample, format).to_owned(),
         diff: None,
+        is_open: false,
     };
     match (args.mode, format) {
         (ReadMode::Base64, _) => Reader { workspace, args, content: &content }.bytes(&mut result)?,
@@ -103,6 +105,7 @@ fn shorten(result: &mut response::Read, diff: String) {
     result.content.clear();
     (result.start_line, result.end_line) = (0, 0);
     (result.next_offset, result.truncated) = (None, false);
+    result.is_open = false;
     result.diff = Some(diff);
 }
 
@@ -171,6 +174,7 @@ impl Reader<'_> {
         result.next_offset = next_offset;
         result.truncated = page.cut || next_offset.is_some();
         result.line_ending = whole_ending.unwrap_or(page.ending).as_str();
+        result.is_open = page.is_open && result.total_lines.is_none_or(|total| total == page.end);
         result.content = page.content;
         Ok(())
     }

@@ -101,6 +101,7 @@ fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool
         workspace,
         &request::Glob {
             limit: u32::try_from(workspace.policy.limits.max_files).unwrap_or(u32::MAX),
+            unlimited: true,
             ..request::Glob::of(pattern.to_owned())
         },
     )?;

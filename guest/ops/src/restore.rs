@@ -1,5 +1,5 @@
-//! Undoes the changes of a call from its backup: all of them, or those at one path. The undo is a change like any
-//! other, with a backup of its own.
+//! Undoes the changes of one or several calls from their backups: all of them, or those at one path. The undo is a
+//! change like any other, with a backup of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,54 +15,80 @@ use paddock_workspace::Workspace;
 use paddock_workspace::change::backup::{Action, Entry, Saved};
 use paddock_workspace::change::commit::{Changes, commit_all};
 use paddock_workspace::change::directories::make_missing;
-use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::change::links;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use chosen::choose;
+use chosen::{ChosenEntry, choose};
+use files::PlannedFiles;
 
 mod chosen;
+mod files;
 mod operation;
 mod retained;
 
 const OPERATION: &str = "restore";
 
-/// Undoes the changes of a call, or those at one path.
+/// Undoes the changes of calls, or those at one path. The undo of several calls is one change, or none.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
     let chosen = choose(workspace, args)?;
     let entries = chosen.entries();
     if !args.overwrite {
         retained::check(workspace, &entries)?;
     }
-    let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
-    entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
+    let is_together = chosen.calls.len() > 1;
+    let mut undo = Undo { overwrite: args.overwrite, is_together, ..Undo::new(workspace) };
+    entries.iter().try_for_each(|chosen| undo.entry(chosen))?;
     undo.carry_out()?;
-    let restored = entries.iter().map(|(_, entry)| entry.path.clone());
-    let restored = restored.filter(|path| !undo.unrestored.contains(path)).collect();
-    Ok(response::Restore { undone: chosen.id, restored, backup: workspace.backup(), notes: undo.notes })
+    let mut result = response::Restore { backup: workspace.backup(), notes: undo.notes, ..Default::default() };
+    // Paths whose change stays are not listed, and the others once.
+    for ChosenEntry { entry, .. } in &entries {
+        if undo.unrestored.insert(entry.path.clone()) {
+            result.restored.push(entry.path.clone());
+        }
+    }
+    for call in &chosen.calls {
+        result.operations.push(call.operation.clone());
+        if result.undone.is_empty() {
+            result.undone.clone_from(&call.id);
+        } else {
+            result.also_undone.push(call.id.clone());
+        }
+    }
+    Ok(result)
 }
 
-/// Returns the backup that a call would undo, and the paths that it would change.
-pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(String, Vec<String>)> {
+/// Returns the backups that a call would undo, and the paths that it would change.
+pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(Vec<String>, Vec<String>)> {
     let chosen = choose(workspace, args)?;
-    let paths = chosen.entries().into_iter().flat_map(|(_, entry)| std::iter::once(&entry.path).chain(&entry.to));
-    let paths = paths.cloned().collect();
-    Ok((chosen.id, paths))
+    let (mut backups, mut paths, mut listed) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for ChosenEntry { entry, .. } in chosen.entries() {
+        for path in [Some(&entry.path), entry.to.as_ref()].into_iter().flatten() {
+            if listed.insert(path.clone()) {
+                paths.push(path.clone());
+            }
+        }
+    }
+    for call in &chosen.calls {
+        backups.push(call.id.clone());
+    }
+    Ok((backups, paths))
 }
 
 /// The steps of an undo, collected before they are executed.
 struct Undo<'w> {
     workspace: &'w Workspace<'w>,
     overwrite: bool,
-    files: Vec<FileChange>,
+    /// Whether the undo is of several calls, and therefore of one step.
+    is_together: bool,
+    files: PlannedFiles,
     directories: Vec<ResolvedPath>,
     links: Vec<(ResolvedPath, String)>,
     /// Created directories, links and special files to remove.
     emptied: Vec<ResolvedPath>,
     /// Permission bits of restored directories by path.
     directory_modes: BTreeMap<String, u32>,
-    /// Files that still exist, with their earlier permission bits.
+    /// Files and directories that still exist, with their earlier permission bits.
     file_modes: Vec<(ResolvedPath, u32)>,
     /// Recorded paths whose change stays, each with a note.
     unrestored: BTreeSet<String>,
@@ -74,7 +100,8 @@ impl<'w> Undo<'w> {
         Self {
             workspace,
             overwrite: false,
-            files: Vec::new(),
+            is_together: false,
+            files: PlannedFiles::default(),
             directories: Vec::new(),
             links: Vec::new(),
             emptied: Vec::new(),
@@ -85,27 +112,33 @@ impl<'w> Undo<'w> {
         }
     }
 
-    fn entry(&mut self, saved: &Saved<'_>, entry: &Entry) -> Result<()> {
-        if entry.action == Action::Moved && self.is_taken(&entry.path) {
-            self.carry_out()?;
-        }
-        let resolved = self.free_place(entry)?;
+    fn entry(&mut self, chosen: &ChosenEntry<'_, '_>) -> Result<()> {
+        let (saved, entry) = (chosen.saved, chosen.entry);
+        let resolved = self.free_place(chosen)?;
         match (entry.action, entry.kind) {
             (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, resolved),
             (Action::Moved, _) => {
                 // The rename runs at once, after the undo of later changes, so that a file it had overwritten finds its
                 // path free.
-                self.carry_out()?;
+                self.step(chosen)?;
                 let (source, destination) = (entry.to.clone().unwrap_or_default(), entry.path.clone());
                 let back = request::Transfer { source, destination, overwrite: false, recursive: true };
                 crate::rename::run(self.workspace, &back).map(drop)
             }
             (Action::Created, Kind::Directory) => {
+                // The undo of a later change may restore the directory, which is then not needed.
+                self.directories.retain(|directory| directory.path != resolved.path);
                 self.emptied.extend(Some(resolved).filter(|resolved| resolved.stat.is_some()));
                 Ok(())
             }
             (Action::Created, _) => self.taken_away(entry, resolved),
             (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, resolved),
+            (Action::Deleted, Kind::Directory) if self.is_emptied(&resolved) => {
+                // A later call had created the directory again.
+                self.emptied.retain(|emptied| emptied.path != resolved.path);
+                self.file_modes.extend(entry.mode.map(|mode| (resolved, mode)));
+                Ok(())
+            }
             (Action::Deleted, Kind::Directory) => {
                 let mode = entry.mode.filter(|_| resolved.stat.is_none());
                 self.directory_modes.extend(mode.map(|mode| (resolved.path.clone(), mode)));
@@ -133,20 +166,34 @@ impl<'w> Undo<'w> {
 
     /// Resolves the path of an entry. If another kind of entry is at the path or above it, pending steps are executed
     /// first.
-    fn free_place(&mut self, entry: &Entry) -> Result<ResolvedPath> {
+    fn free_place(&mut self, chosen: &ChosenEntry<'_, '_>) -> Result<ResolvedPath> {
+        let entry = chosen.entry;
         let resolved = self.resolved(entry);
-        let is_emptied = |resolved: &ResolvedPath| self.emptied.iter().any(|going| going.path == resolved.path);
         let is_other = |resolved: &ResolvedPath| resolved.stat.is_some_and(|stat| stat.kind != entry.kind);
         let is_in_the_way = match &resolved {
-            Ok(resolved) => is_emptied(resolved) || (is_other(resolved) && self.is_taken(&resolved.path)),
+            // A directory that was created again after its deletion stays.
+            Ok(resolved) if self.is_emptied(resolved) => is_other(resolved) || entry.kind != Kind::Directory,
+            Ok(resolved) => is_other(resolved) && self.files.is_changed(&resolved.path),
             Err(error) => matches!(error.code, Code::NotADirectory | Code::ChangedSinceRead),
         };
-        let is_waiting = !(self.files.is_empty() && self.links.is_empty() && self.emptied.is_empty());
-        if !(is_in_the_way && is_waiting) {
+        if !is_in_the_way || (self.files.is_empty() && self.links.is_empty() && self.emptied.is_empty()) {
             return resolved;
         }
-        self.carry_out()?;
+        self.step(chosen)?;
         self.resolved(entry)
+    }
+
+    fn is_emptied(&self, resolved: &ResolvedPath) -> bool {
+        self.emptied.iter().any(|emptied| emptied.path == resolved.path)
+    }
+
+    /// Executes the pending steps, before a step that depends on them. The undo of several calls has no such step, since
+    /// it could not be taken back if a later one fails.
+    fn step(&mut self, chosen: &ChosenEntry<'_, '_>) -> Result<()> {
+        if self.is_together {
+            return Err(chosen.by_itself());
+        }
+        self.carry_out()
     }
 
     /// Resolves the path of an entry. The recorded path contained no symbolic link, so a link on the way is an error.
@@ -159,16 +206,11 @@ impl<'w> Undo<'w> {
         Err(Error::at(Code::ChangedSinceRead, OPERATION, &entry.path, cause).hint("move the link away, then restore"))
     }
 
-    /// Returns whether a pending step removes or replaces the file at `path`.
-    fn is_taken(&self, path: &str) -> bool {
-        self.files.iter().any(|change| change.resolved.path == path)
-    }
-
     /// Restores the old content unless it is current.
     fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
         let old = self.current(&resolved)?;
         let new = saved.content(entry)?;
-        if let Some(mode) = entry.mode.filter(|_| old.is_some()) {
+        if let Some(mode) = entry.mode.filter(|_| resolved.stat.is_some()) {
             self.file_modes.push((resolved.clone(), mode));
         }
         match &old {
@@ -176,14 +218,17 @@ impl<'w> Undo<'w> {
             Some(old) => self.check_unchanged(entry, &resolved, old)?,
             None => {}
         }
-        self.files.push(FileChange { resolved, old, new: Some(new), to: None });
+        self.files.set(resolved, old, Some(new));
         Ok(())
     }
 
     /// Removes a created entry.
     fn taken_away(&mut self, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
+        if self.links.iter().any(|(link, _)| link.path == resolved.path) {
+            self.links.retain(|(link, _)| link.path != resolved.path);
+            return Ok(());
+        }
         match resolved.stat.map(|stat| stat.kind) {
-            None => return Ok(()),
             // A link has no content that could have changed since.
             Some(Kind::Link) => {
                 self.emptied.push(resolved);
@@ -193,31 +238,39 @@ impl<'w> Undo<'w> {
                 self.emptied.push(resolved);
                 return Ok(());
             }
-            Some(_) => {}
+            Some(_) | None => {}
         }
         let old = self.current(&resolved)?;
         if let Some(old) = &old {
             self.check_unchanged(entry, &resolved, old)?;
         }
-        self.files.push(FileChange { resolved, old, new: None, to: None });
+        self.files.set(resolved, old, None);
         Ok(())
     }
 
     fn moved_back(&mut self, saved: &Saved<'_>, entry: &Entry, to: ResolvedPath) -> Result<()> {
         let moved = entry.to.as_deref().unwrap_or_default();
         let resolved = self.workspace.resolve_with(moved, OPERATION, FollowSymlinks::No)?;
-        resolved.existing(self.workspace, OPERATION)?;
-        let old = self.current(&resolved)?;
-        if let Some(old) = &old {
-            self.check_unchanged(entry, &resolved, old)?;
+        let missing = || Fault::NotFound.at(OPERATION, moved);
+        let old = self.current(&resolved)?.ok_or_else(missing)?;
+        self.check_unchanged(entry, &resolved, &old)?;
+        let there = self.current(&to)?;
+        if there.is_some() {
+            return Err(Fault::Exists.at(OPERATION, &to.requested_path));
         }
-        let new = if entry.content.is_some() { Some(saved.content(entry)?) } else { old.clone() };
-        self.files.push(FileChange { resolved, old, new, to: Some(to) });
+        let new = if entry.content.is_some() { saved.content(entry)? } else { old.clone() };
+        self.files.moved(&resolved.path, &to.path);
+        self.files.set(resolved, Some(old), None);
+        self.files.set(to, there, Some(new));
         Ok(())
     }
 
+    /// Returns the content of a file after the steps that are pending.
     fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileContent>> {
-        resolved.stat.map(|_| resolved.content(self.workspace, OPERATION)).transpose()
+        match self.files.content(&resolved.path) {
+            Some(planned) => Ok(planned.clone()),
+            None => resolved.stat.map(|_| resolved.content(self.workspace, OPERATION)).transpose(),
+        }
     }
 
     /// Fails if the content was changed since by another party, unless the caller sets `overwrite`.
@@ -236,7 +289,7 @@ impl<'w> Undo<'w> {
     }
 
     fn carry_out(&mut self) -> Result<()> {
-        let files = std::mem::take(&mut self.files);
+        let files = self.files.take();
         // A directory that contains restored files is created in the same change; the others are created afterwards.
         let holds_a_file = |directory: &ResolvedPath| {
             let is_in =

@@ -1,7 +1,8 @@
 //! Returns a directory as a tree.
 
+use paddock_search::glob;
 use paddock_search::hidden::Hidden;
-use paddock_search::{glob, page};
+use paddock_search::page::Room;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::response::{Response, TreeNode};
@@ -13,6 +14,8 @@ use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
 
 const OPERATION: &str = "list";
+/// Bytes of a line besides the name and the indentation: type, size and line feed.
+const LINE_BYTES: usize = 16;
 
 impl Operation for request::Tree {
     fn name(&self) -> &'static str {
@@ -54,7 +57,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
         ..Options::default()
     };
     let mut walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
-    let mut levels = Levels::new(page::size(args.limit));
+    let room = Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
+    let mut levels = Levels::new(room);
     while let Some(entry) = walk.next_entry() {
         if levels.has_room(entry.depth) {
             let size = (entry.kind == Kind::File).then(|| workspace.fs.stat(entry.dir, entry.name));
@@ -62,7 +66,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
             walk.max_depth = walk.max_depth.min(levels.cut());
         }
     }
-    let truncated = levels.is_over || walk.stopped;
+    levels.is_over |= walk.stopped;
+    levels.cut_text();
+    let truncated = levels.is_over;
     let complete = if truncated { levels.complete() } else { args.depth };
     let entries = levels.finish();
     let count = |kind| entries.iter().filter(|entry| entry.kind == kind).count() as u64;
@@ -84,7 +90,7 @@ struct Leaf {
 
 /// The first entries of each level.
 struct Levels {
-    limit: usize,
+    room: Room,
     /// Entries by level, starting with depth 1.
     levels: Vec<Vec<Leaf>>,
     /// Whether entries were dropped.
@@ -92,15 +98,15 @@ struct Levels {
 }
 
 impl Levels {
-    fn new(limit: usize) -> Self {
-        Self { limit, levels: Vec::new(), is_over: false }
+    fn new(room: Room) -> Self {
+        Self { room, levels: Vec::new(), is_over: false }
     }
 
     /// Returns whether an entry of this depth can be among the first `limit`. One extra entry per level is kept to
     /// detect truncation.
     fn has_room(&mut self, depth: u32) -> bool {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-        let has_room = self.levels.get(depth.saturating_sub(1)).is_none_or(|leaves| leaves.len() <= self.limit);
+        let has_room = self.levels.get(depth.saturating_sub(1)).is_none_or(|leaves| leaves.len() <= self.room.entries);
         self.is_over |= !has_room;
         has_room
     }
@@ -123,12 +129,35 @@ impl Levels {
         let mut sum = 0;
         let full = self.levels.iter().position(|leaves| {
             sum += leaves.len();
-            sum > self.limit
+            sum > self.room.entries
         });
         let Some(full) = full else { return u32::MAX };
         self.is_over = true;
         self.levels.truncate(full + 1);
         u32::try_from(full + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Drops the entries for whose lines the text has no room, the deepest first.
+    fn cut_text(&mut self) {
+        let mut is_full = false;
+        for index in 0..self.levels.len() {
+            let Some(leaves) = self.levels.get_mut(index) else { return };
+            let room = &mut self.room;
+            leaves.retain(|leaf| {
+                is_full |= room.is_full();
+                if !is_full {
+                    // Each level indents a line by two spaces.
+                    room.take(&leaf.name);
+                    room.used += 2 * index;
+                }
+                !is_full
+            });
+            if is_full {
+                self.is_over = true;
+                self.levels.truncate(index + 1);
+                return;
+            }
+        }
     }
 
     /// Returns the number of levels of which every entry is present.
@@ -138,7 +167,7 @@ impl Levels {
 
     /// Returns the entries that fit, in the order of the walk.
     fn finish(self) -> Vec<Leaf> {
-        let mut leaves: Vec<Leaf> = self.levels.into_iter().flatten().take(self.limit).collect();
+        let mut leaves: Vec<Leaf> = self.levels.into_iter().flatten().collect();
         leaves.sort_by(|a, b| path_order::compare(&a.path, &b.path));
         leaves
     }

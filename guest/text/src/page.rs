@@ -43,6 +43,8 @@ pub struct Page {
     pub cut: bool,
     /// Line endings of the lines.
     pub ending: Eol,
+    /// Whether the last line is the last of the lines and has no ending.
+    pub is_open: bool,
 }
 
 /// Reads a page from the next lines, of which the first has the number `first`.
@@ -58,6 +60,7 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
         count: 0,
         cut: false,
         ending: Eol::None,
+        last_ending: Eol::None,
     };
     let mut kept = Vec::new();
     let mut taken = 0;
@@ -112,6 +115,8 @@ struct Builder<'l> {
     count: u64,
     cut: bool,
     ending: Eol,
+    /// Ending of the last line.
+    last_ending: Eol,
 }
 
 impl Builder<'_> {
@@ -124,6 +129,7 @@ impl Builder<'_> {
         let shown = if self.layout.raw { text } else { text.strip_suffix('\n').unwrap_or(text) };
         self.content.push_str(shown);
         self.ending = self.ending.and(Eol::Lf);
+        self.last_ending = Eol::Lf;
         self.count += count;
     }
 
@@ -147,6 +153,7 @@ impl Builder<'_> {
         }
         self.cut |= cut;
         self.ending = self.ending.and(line.ending);
+        self.last_ending = line.ending;
         self.count += 1;
         if self.layout.last {
             self.starts.push_back(start);
@@ -217,7 +224,8 @@ impl Builder<'_> {
             count => (self.first, self.first.saturating_add(count - 1)),
         };
         self.content.drain(..self.gone);
-        Page { content: self.content, start, end, more, cut: self.cut, ending: self.ending }
+        let is_open = !more && self.count > 0 && self.last_ending == Eol::None;
+        Page { content: self.content, start, end, more, cut: self.cut, ending: self.ending, is_open }
     }
 }
 

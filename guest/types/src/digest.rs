@@ -12,6 +12,19 @@ pub fn etag_of(sha256: &str) -> String {
     sha256.chars().take(16).collect()
 }
 
+/// Number of hexadecimal digits of the short form of an etag, which texts have: 48 bits.
+const SHORT_DIGITS: usize = 12;
+
+/// Returns the short form of an etag.
+pub fn short_etag(etag: &str) -> &str {
+    etag.get(..SHORT_DIGITS).unwrap_or(etag)
+}
+
+/// Returns whether a caller's etag names this etag: at least the digits of the short form are needed.
+pub fn is_etag(etag: &str, requested: &str) -> bool {
+    requested.len() >= SHORT_DIGITS && etag.starts_with(requested)
+}
+
 /// Returns the SHA-256 of `bytes` in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))

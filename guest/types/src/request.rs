@@ -269,6 +269,8 @@ pub struct Delete {
 pub struct Restore {
     pub path: Option<String>,
     pub backup: Option<String>,
+    /// Number of calls to undo together.
+    pub last: Option<u32>,
     pub overwrite: bool,
 }
 
@@ -331,6 +333,9 @@ pub struct List {
     pub cursor: Option<String>,
     #[serde(skip)]
     pub details: Details,
+    /// Whether the text may have more bytes than other results, for a caller who cannot continue it.
+    #[serde(skip)]
+    pub unlimited: bool,
 }
 
 impl List {
@@ -346,6 +351,7 @@ impl List {
             limit: 200,
             cursor: None,
             details: Details::default(),
+            unlimited: false,
         }
     }
 }
@@ -359,12 +365,15 @@ pub struct Tree {
     pub exclude: Vec<String>,
     pub include_hidden: bool,
     pub include_ignored: bool,
+    /// Whether the text may have more bytes than other results, for a caller who needs the whole tree.
+    pub unlimited: bool,
 }
 
 impl Tree {
     /// Returns a request for the tree below the directory `path`, with defaults for all other fields.
     pub fn of(path: String) -> Self {
-        Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden: false, include_ignored: false }
+        let (include_hidden, include_ignored) = (false, false);
+        Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden, include_ignored, unlimited: false }
     }
 }
 
@@ -395,6 +404,9 @@ pub struct Glob {
     /// The answer describes each path.
     #[serde(skip)]
     pub details: Option<Details>,
+    /// Whether the text may have more bytes than other results, for a caller who cannot continue it.
+    #[serde(skip)]
+    pub unlimited: bool,
 }
 
 impl Glob {
@@ -412,6 +424,7 @@ impl Glob {
             limit: 100,
             cursor: None,
             details: None,
+            unlimited: false,
         }
     }
 }

@@ -77,6 +77,7 @@ pub struct Skipped {
     pub hidden: u64,
     pub denied: u64,
     pub unreadable: u64,
+    pub too_deep: u64,
     pub unnamed: u64,
     pub links: u64,
     pub special: u64,
@@ -92,6 +93,7 @@ impl Skipped {
         self.hidden += other.hidden;
         self.denied += other.denied;
         self.unreadable += other.unreadable;
+        self.too_deep += other.too_deep;
         self.unnamed += other.unnamed;
         self.links += other.links;
         self.special += other.special;
@@ -124,6 +126,9 @@ pub struct Read {
     pub unchanged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Whether the last line of the content is the last of the file and has no line ending.
+    #[serde(skip)]
+    pub is_open: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -266,10 +271,15 @@ pub struct Delete {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restore {
     pub undone: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_undone: Vec<String>,
+    /// Operation of each undone call.
+    #[serde(skip)]
+    pub operations: Vec<String>,
     pub restored: Vec<String>,
     pub backup: Option<String>,
     pub notes: Vec<String>,

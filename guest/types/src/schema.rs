@@ -2,11 +2,11 @@
 
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::response::{
-    ApplyPatch, Changes, Delete, Edit, Glob, Grep, List, MakeDir, Ran, Read, ReadMany, Replace, Restore, Sessions,
-    Stat, Transfer, Tree, Write,
+    ApplyPatch, Changes, Delete, Edit, Glob, Grep, History, List, MakeDir, Ran, Read, ReadMany, Replace, Restore,
+    Sessions, Stat, Transfer, Tree, Write,
 };
 
 /// Returns the name and the schema of each result that a tool returns unchanged.
@@ -24,7 +24,8 @@ pub fn results() -> Vec<(&'static str, Value)> {
         ("Read", of::<Read>()),
         ("ReadMany", of::<ReadMany>()),
         ("Replace", of::<Replace>()),
-        ("Restore", of::<Restore>()),
+        // `restore` without arguments lists the history.
+        ("Restore", json!({ "type": "object", "anyOf": [of::<Restore>(), of::<History>()] })),
         ("Sessions", of::<Sessions>()),
         ("Stat", of::<Stat>()),
         ("Transfer", of::<Transfer>()),

@@ -22,7 +22,7 @@ use paddock_types::path::below;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use paddock_types::digest::etag;
+use paddock_types::digest::{etag, is_etag};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::phrase;
@@ -318,7 +318,7 @@ pub fn check_etag(
 ) -> Result<()> {
     let Some(expected) = if_match else { return Ok(()) };
     let current = bytes.map(etag);
-    if current.as_deref() == Some(expected) {
+    if current.as_deref().is_some_and(|current| is_etag(current, expected)) {
         return Ok(());
     }
     let cause = match &current {

@@ -384,7 +384,7 @@ impl<'w> Walk<'w> {
         let depth = self.depth();
         let allowed = depth < self.workspace.policy.limits.max_depth;
         if depth < self.max_depth && !allowed && !passed {
-            self.skipped.unreadable += 1;
+            self.skipped.too_deep += 1;
         }
         depth < self.max_depth && allowed
     }

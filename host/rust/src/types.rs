@@ -125,12 +125,17 @@ impl DeleteArgs {
 impl RestoreArgs {
     /// Creates the arguments to undo the last change of a path.
     pub fn path(path: impl Into<String>) -> Self {
-        Self { path: Some(path.into()), backup: None, overwrite: false }
+        Self { path: Some(path.into()), backup: None, last: None, overwrite: false }
     }
 
     /// Creates the arguments to undo all changes of a call.
     pub fn backup(backup: impl Into<String>) -> Self {
-        Self { path: None, backup: Some(backup.into()), overwrite: false }
+        Self { path: None, backup: Some(backup.into()), last: None, overwrite: false }
+    }
+
+    /// Creates the arguments to undo the last calls together.
+    pub fn last(calls: u32) -> Self {
+        Self { path: None, backup: None, last: Some(calls), overwrite: false }
     }
 }
 

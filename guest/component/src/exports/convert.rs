@@ -71,7 +71,7 @@ impl Convert<types::Error> for Error {
 
 record!(response::Change => types::Change { kind, path, to, size });
 record!(response::Skipped => types::Skipped {
-    ignored, hidden, denied, unreadable, unnamed, links, special, binary, too_large, long_lines,
+    ignored, hidden, denied, unreadable, too_deep, unnamed, links, special, binary, too_large, long_lines,
 });
 variants!(Kind => types::EntryKind { File, Directory, Link, Other });
 variants!(response::ChangeKind => types::ChangeKind { Created, Modified, Deleted, Moved });
@@ -126,8 +126,8 @@ record!(files::DeleteArgs => request::Delete {
     path, recursive; ..request::Delete { path: String::new(), recursive: false, files_only: false }
 });
 record!(response::Delete => files::DeleteResult { path, entries_deleted, backup, notes });
-record!(files::RestoreArgs => request::Restore { path, backup, overwrite });
-record!(response::Restore => files::RestoreResult { undone, restored, backup, notes });
+record!(files::RestoreArgs => request::Restore { path, backup, last, overwrite });
+record!(response::Restore => files::RestoreResult { undone, also_undone, restored, backup, notes });
 record!(files::HistoryArgs => request::History { limit });
 record!(response::HistoryEntry => files::HistoryEntry { backup, time, verb, paths, size });
 record!(response::History => files::HistoryResult { entries, truncated });
@@ -211,7 +211,7 @@ record!(request::Grep => search::GrepArgs {
     include_ignored, cursor,
 });
 record!(types::Skipped => response::Skipped {
-    ignored, hidden, denied, unreadable, unnamed, links, special, binary, too_large, long_lines,
+    ignored, hidden, denied, unreadable, too_deep, unnamed, links, special, binary, too_large, long_lines,
 });
 record!(search::ContextLine => response::ContextLine { line, text });
 record!(search::GrepMatch => response::GrepMatch {
@@ -219,7 +219,8 @@ record!(search::GrepMatch => response::GrepMatch {
 });
 record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
-    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor, notes,
+    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor, notes;
+    ..response::Grep::default()
 });
 record!(partitions::Names => Names { paths, reached, skipped });
 record!(Names => partitions::Names { paths, reached, skipped });

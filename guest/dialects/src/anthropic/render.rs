@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::answer::CallContext;
 use crate::anthropic::{range, viewed};
 use crate::args::Args;
-use crate::text::with_notes;
+use crate::text::{endings, with_notes};
 
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
 
@@ -43,13 +43,15 @@ fn file(args: &Args, path: &str, read: &response::Read) -> Rendered {
     reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
 }
 
-/// Returns the line that says how to read on after a limit; empty if no requested line was left out.
+/// Returns the lines that say how to read on after a limit, and which line endings the text has; empty if no requested
+/// line was left out and the line endings are as usual.
 pub fn more_lines(args: &Args, read: &response::Read) -> String {
     let last = u64::try_from(range(args).1).unwrap_or(u64::MAX);
-    match read.next_offset.filter(|next| *next <= last) {
+    let more = match read.next_offset.filter(|next| *next <= last) {
         Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
         None => String::new(),
-    }
+    };
+    more + &endings(read)
 }
 
 /// Renders lines with a number six characters wide and a tab before each.

@@ -60,6 +60,7 @@ pub(super) fn list(path: String) -> Request {
         limit: MAX_ENTRIES,
         include_hidden: true,
         include_ignored: true,
+        unlimited: true,
         ..request::List::of(path)
     })
 }
@@ -75,6 +76,7 @@ pub(super) fn search(args: &Args) -> Result<Request> {
         include_hidden: true,
         include_ignored: true,
         limit: MAX_ENTRIES,
+        unlimited: true,
         ..request::Glob::of(pattern)
     }))
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use paddock_search::page::Room;
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::request;
@@ -13,7 +14,7 @@ use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
-use crate::glob::{Position, Search, SearchScope};
+use crate::glob::{Search, SearchScope, after};
 use crate::partitions;
 use crate::partitions::{Found, Names, PartitionResult};
 
@@ -70,7 +71,11 @@ impl<'w> Coordinator<'w> {
     /// Starts the search and completes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Self> {
         let (scope, fingerprint, position) = crate::glob::begin(workspace, args)?;
-        let mut search = Search::new(&scope, scope.walk(crate::glob::start(position), None)?, args.limit);
+        let mut search = Search::new(
+            &scope,
+            scope.walk(position.map(crate::glob::start), None)?,
+            crate::glob::room(workspace, args),
+        );
         let is_over = !search.advance(ALONE_ENTRIES);
         let (remaining, out) = (Remaining::Unknown, VecDeque::new());
         Ok(Self { search, args, fingerprint, remaining, out, visited: 0, joined: (0, 0), is_over })
@@ -115,7 +120,8 @@ impl<'w> Coordinator<'w> {
     /// page.
     fn parts(&self) -> u64 {
         let (entries, parts) = self.joined;
-        let (found, room) = (self.search.paths.len() as u64, (self.search.size - self.search.paths.len()) as u64);
+        let (found, room) =
+            (self.search.paths.len() as u64, (self.search.room.entries - self.search.paths.len()) as u64);
         let left = (room * self.visited).checked_div(found).unwrap_or(u64::MAX);
         let due = PARTITION_ENTRIES.min(left / PARTITIONS_LEFT);
         (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
@@ -135,7 +141,7 @@ impl<'w> Coordinator<'w> {
             // The searched directory can no longer be listed; the call that continues from this cursor reports the
             // error.
             self.search.last = (self.search.reached.clone(), self.search.left_out());
-            self.search.end = Some(Position::After(self.search.last.0.clone()));
+            self.search.end = Some(after(&self.search.last.0));
             return;
         };
         walk.add_looked_at(self.visited);
@@ -168,7 +174,11 @@ impl Search<'_> {
     /// Appends the paths that a worker found in a partition, up to the end of the page. Returns false if the result is
     /// too imprecise: a page reports the entries skipped up to its last path, a worker reports only their total.
     fn take(&mut self, found: &Names, is_whole: bool) -> bool {
-        let room = self.size - self.paths.len();
+        // Only a search entry by entry ends at the limit of bytes.
+        if self.room.used + found.paths.len() >= self.room.bytes {
+            return false;
+        }
+        let room = self.room.entries - self.paths.len();
         let count = memchr::memchr_iter(0, found.paths.as_bytes()).count();
         let (is_over, is_full) = (count > room, room > 0 && count >= room);
         if !(is_whole || is_over) || (is_full && found.skipped != Skipped::default()) {
@@ -180,11 +190,14 @@ impl Search<'_> {
                 self.reached.clone_from(reached);
             }
         }
-        self.paths.extend(found.paths.split_terminator('\0').take(room).map(str::to_owned));
+        for path in found.paths.split_terminator('\0').take(room) {
+            self.room.take(path);
+            self.paths.push(path.to_owned());
+        }
         if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
             self.last = (self.scope.below(path).to_owned(), self.left_out());
         }
-        self.end = is_over.then(|| Position::After(self.last.0.clone()));
+        self.end = is_over.then(|| after(&self.last.0));
         true
     }
 }
@@ -241,7 +254,7 @@ impl partitions::Coordinator for Coordinator<'_> {
 /// An instance that searches partitions.
 pub struct Worker<'w> {
     scope: Rc<SearchScope<'w>>,
-    limit: u32,
+    room: Room,
     /// Walk of the last partition, with the listings needed to continue from there.
     walk: Option<Walk<'w>>,
 }
@@ -249,7 +262,9 @@ pub struct Worker<'w> {
 impl<'w> Worker<'w> {
     /// Prepares for partitions of the search in `args`.
     pub fn prepare(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
-        Ok(Self { scope: Rc::new(SearchScope::new(workspace, args)?), limit: args.limit, walk: None })
+        // The coordinator takes no result that exceeds the limit of bytes.
+        let room = Room::new(args.limit, usize::MAX, 1);
+        Ok(Self { scope: Rc::new(SearchScope::new(workspace, args)?), room, walk: None })
     }
 
     /// Searches a partition, which follows all earlier ones. Returns `None` if it cannot be started or a limit stopped
@@ -263,7 +278,7 @@ impl<'w> Worker<'w> {
             }
             None => self.scope.walk(Some(start), until).ok()?,
         };
-        let mut search = Search::new(&self.scope, walk, self.limit);
+        let mut search = Search::new(&self.scope, walk, self.room.clone());
         search.advance(u64::MAX);
         Some(search).filter(|search| !search.walk.stopped)
     }

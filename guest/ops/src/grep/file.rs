@@ -1,11 +1,12 @@
 //! Searches files one by one.
 
+use paddock_search::cursor::Position;
 use paddock_search::line_buffer::{Opened, Source};
 use paddock_search::matcher::Matcher;
 use paddock_search::searcher::Scan;
 use paddock_types::request;
 use paddock_types::request::GrepOutput;
-use paddock_types::response::{FileCount, Grep, Skipped};
+use paddock_types::response::{Grep, Skipped};
 use paddock_vfs::{Dir, Fault, FsResult, Open};
 use paddock_workspace::Workspace;
 
@@ -43,6 +44,14 @@ impl<'w> Files<'w> {
         let limits = &workspace.policy.limits;
         let source = Source::new(workspace.fs, limits.max_file_bytes, matcher.needs_utf8);
         Self { workspace, args, matcher, source, clocked: 0, page: Page::new(args, limits.max_result_bytes) }
+    }
+
+    /// Returns the position of a cursor in the file at `path`, with only the numbers that this search needs.
+    pub fn position(&self, within: Within, path: &str) -> Position {
+        let counts = self.args.max_per_file.is_some() || self.args.output == GrepOutput::Count;
+        let found = if counts { within.found } else { 0 };
+        let offset = if self.args.multiline { within.offset } else { 0 };
+        Within { found, offset, ..within }.position(path)
     }
 
     /// Returns the number of bytes read so far.
@@ -129,7 +138,7 @@ impl<'w> Files<'w> {
         let end = self.windows(&mut progress)?;
         let found = progress.within.found;
         if self.args.output == GrepOutput::Count && found > 0 && matches!(end, End::Done) {
-            self.page.result.files.push(FileCount { path: path.to_owned(), count: Some(found) });
+            self.page.add_file(path, Some(found));
         }
         Ok(end)
     }

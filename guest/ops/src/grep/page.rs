@@ -1,15 +1,18 @@
 //! Results of a search for one page, and the end of the page.
 
+use paddock_search::cursor::Position;
 use paddock_search::matcher::Matcher;
 use paddock_search::page;
 use paddock_search::searcher::{Hit, Scan};
 use paddock_types::request;
 use paddock_types::request::GrepOutput;
-use paddock_types::response::{FileCount, Grep, Skipped};
-use serde::{Deserialize, Serialize};
+use paddock_types::response::{FileCount, Grep};
+
+/// Bytes of the line of a file in a list of files, besides its path.
+const FILE_LINE_BYTES: usize = 16;
 
 /// Position within a file up to which it has been searched.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Within {
     /// Number of finished lines.
     pub line: u64,
@@ -19,6 +22,28 @@ pub struct Within {
     pub shown: u64,
     /// Number of matches found so far.
     pub found: u64,
+}
+
+impl Within {
+    /// Returns the position of a cursor in the file at `path`. Trailing zeros are left out, but for the first number,
+    /// which tells a position within a file from the end of the file.
+    pub fn position(self, path: &str) -> Position {
+        // The last rendered line is nearly always the last finished one.
+        let shown = if self.shown == self.line { 0 } else { self.shown.saturating_add(1) };
+        let mut numbers = vec![self.line, shown, self.found, self.offset];
+        while numbers.len() > 1 && numbers.last() == Some(&0) {
+            numbers.pop();
+        }
+        Position { numbers, path: path.to_owned() }
+    }
+
+    /// Returns the position within the file that a cursor names; `None` if the file is finished.
+    pub fn at(position: &Position) -> Option<Self> {
+        let mut numbers = position.numbers.iter().copied();
+        let line = numbers.next()?;
+        let shown = numbers.next().and_then(|shown| shown.checked_sub(1)).unwrap_or(line);
+        Some(Self { line, shown, found: numbers.next().unwrap_or(0), offset: numbers.next().unwrap_or(0) })
+    }
 }
 
 /// Reason for the end of the search in a file.
@@ -55,16 +80,9 @@ pub struct Page<'w> {
 impl<'w> Page<'w> {
     /// Creates an empty page.
     pub fn new(args: &'w request::Grep, max_bytes: usize) -> Self {
-        let result = Grep {
-            matches: Vec::new(),
-            files: Vec::new(),
-            files_searched: 0,
-            bytes_searched: 0,
-            skipped: Skipped::default(),
-            truncated: false,
-            next_cursor: None,
-            notes: Vec::new(),
-        };
+        let is_unlimited = args.unlimited && args.output != GrepOutput::Content;
+        let max_bytes = if is_unlimited { usize::MAX } else { max_bytes };
+        let result = Grep { counts_matches: args.multiline, ..Grep::default() };
         Self { args, result, limit: page::size(args.limit), max_bytes, used: 0 }
     }
 
@@ -85,7 +103,8 @@ impl<'w> Page<'w> {
     /// Returns whether a match belongs to the next page.
     fn is_full(&mut self, progress: &mut Progress<'_>, text: &[u8], hit: &Hit) -> bool {
         if self.args.output != GrepOutput::Content {
-            return self.result.files.len() >= self.limit;
+            let files = self.result.files.len();
+            return files >= self.limit || (files > 0 && self.used >= self.max_bytes);
         }
         self.show_after(progress, text, hit.line);
         progress.within.shown = progress.scan.shown;
@@ -103,7 +122,7 @@ impl<'w> Page<'w> {
                 self.result.matches.push(shown);
             }
             GrepOutput::Files => {
-                self.result.files.push(FileCount { path: progress.path.to_owned(), count: None });
+                self.add_file(progress.path, None);
                 progress.is_leaving = true;
             }
             GrepOutput::Count => scan.pass(hit),
@@ -111,6 +130,12 @@ impl<'w> Page<'w> {
         let found = progress.within.found.saturating_add(1);
         progress.within = Within { line: hit.last_line, offset: scan.at as u64, shown: scan.shown, found };
         progress.is_leaving |= self.args.max_per_file.is_some_and(|max| found >= u64::from(max));
+    }
+
+    /// Adds a file to the list of files.
+    pub fn add_file(&mut self, path: &str, count: Option<u64>) {
+        self.used += path.len() + FILE_LINE_BYTES;
+        self.result.files.push(FileCount { path: path.to_owned(), count });
     }
 
     /// Appends the context lines after the last match, which is in this file if there are any.

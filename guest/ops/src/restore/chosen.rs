@@ -1,6 +1,8 @@
 //! The choice of the changes that a call of `restore` undoes.
 
-use paddock_types::error::{Code, Error, Result, Term};
+use std::collections::BTreeSet;
+
+use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::path::is_at_or_below;
 use paddock_types::{phrase, request};
 use paddock_workspace::Workspace;
@@ -12,29 +14,73 @@ use super::OPERATION;
 
 /// Maximum number of backup records of one call. The undo of a move commits in several steps, with a record for each.
 const MAX_RECORDS: usize = 8;
+/// Maximum number of calls that are undone together.
+const MAX_CALLS: u32 = 100;
 
 /// The changes to undo.
 pub struct Chosen<'w> {
-    /// Id of the newest of the records.
-    pub id: String,
-    records: Vec<Saved<'w>>,
+    /// Calls to undo, latest first.
+    pub calls: Vec<ChosenCall<'w>>,
     /// Path to which the undo is restricted, if any.
     path: Option<String>,
 }
 
+/// A call to undo.
+pub struct ChosenCall<'w> {
+    /// Id of its last record.
+    pub id: String,
+    /// Name of its operation.
+    pub operation: String,
+    /// Its records, latest first.
+    records: Vec<Saved<'w>>,
+}
+
+/// A change to undo.
+pub struct ChosenEntry<'c, 'w> {
+    /// Number of calls that are undone before this change.
+    calls_before: usize,
+    call: &'c ChosenCall<'w>,
+    /// Record of the change.
+    pub saved: &'c Saved<'w>,
+    /// The change.
+    pub entry: &'c Entry,
+}
+
+impl ChosenEntry<'_, '_> {
+    /// Returns the error of a change that cannot be undone together with others.
+    pub fn by_itself(&self) -> Error {
+        let (operation, id, path) = (&self.call.operation, &self.call.id, &self.entry.path);
+        let cause = format!("the {operation} of `{}` (backup {id}) can only be undone by itself", printable(path));
+        let error = Error::argument(Term::Last, format!("{cause}; nothing was changed"));
+        let alone = phrase![Term::Backup, format!(" {id} undoes it")];
+        match self.calls_before {
+            0 => error.hint(alone),
+            calls => error.hint(phrase![Term::Last, format!(" {calls} undoes the later ones; then "), alone]),
+        }
+    }
+}
+
 impl<'w> Chosen<'w> {
     /// Returns the entries to undo, latest first.
-    pub fn entries(&self) -> Vec<(&Saved<'w>, &Entry)> {
-        let concerned = |entry: &&Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
-        let all = self.records.iter().flat_map(|saved| &saved.record.entries);
+    pub fn entries(&self) -> Vec<ChosenEntry<'_, 'w>> {
+        let concerned = |entry: &Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
+        let (mut entries, mut destinations) = (Vec::new(), Vec::new());
+        for (calls_before, call) in self.calls.iter().enumerate() {
+            for saved in &call.records {
+                for entry in saved.record.entries.iter().rev() {
+                    if let Some(destination) = entry.to.as_deref().filter(|_| concerned(entry)) {
+                        destinations.push(destination);
+                    }
+                    entries.push(ChosenEntry { calls_before, call, saved, entry });
+                }
+            }
+        }
         // The undo of a move also restores the file that the move replaced.
-        let destinations: Vec<&str> = all.filter(concerned).filter_map(|entry| entry.to.as_deref()).collect();
-        let is_meant = |entry: &Entry| {
-            concerned(&entry) || destinations.iter().any(|destination| is_at_or_below(&entry.path, destination))
-        };
-        let entries =
-            self.records.iter().flat_map(|saved| saved.record.entries.iter().rev().map(move |entry| (saved, entry)));
-        entries.filter(|(_, entry)| is_meant(entry)).collect()
+        let is_replaced = |path: &str| destinations.iter().any(|destination| is_at_or_below(path, destination));
+        if self.path.is_some() {
+            entries.retain(|chosen| concerned(chosen.entry) || is_replaced(&chosen.entry.path));
+        }
+        entries
     }
 }
 
@@ -43,26 +89,25 @@ pub fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Resu
     let path =
         args.path.as_ref().map(|path| workspace.resolve_with(path, OPERATION, FollowSymlinks::No)).transpose()?;
     let path = path.map(|resolved| resolved.path);
-    let (id, first) = match (&args.backup, &path) {
-        (Some(id), _) => (id.clone(), Saved::open(workspace, id)?),
-        (None, Some(path)) => newest(workspace, path)?,
-        (None, None) => {
+    let calls = match (&args.backup, &path, args.last) {
+        (Some(_), _, Some(_)) => {
+            return Err(Error::argument(Term::Last, phrase!["it contradicts ", Term::Backup]).hint("give one of them"));
+        }
+        (_, _, Some(last)) if !(1..=MAX_CALLS).contains(&last) => {
+            return Err(Error::argument(Term::Last, format!("it has to be from 1 to {MAX_CALLS}")));
+        }
+        (Some(id), _, None) => vec![call(workspace, Saved::open(workspace, id)?)?],
+        (None, _, Some(last)) => newest(workspace, path.as_deref(), last)?,
+        (None, Some(path), None) => vec![newest_of(workspace, path)?],
+        (None, None, None) => {
             return Err(Error::argument(Term::Path, phrase!["neither it nor ", Term::Backup, " is given"])
-                .hint(phrase![Term::Path, " undoes the last change there, ", Term::Backup, " that of a call"]));
+                .hint(phrase![Term::Path, " undoes the last change there, ", Term::Backup, " that of a call"])
+                .also_hint(phrase![Term::Last, " 3 undoes the last 3 calls"]));
         }
     };
-    // A call may have written several records; the latest is undone first.
-    workspace.pin_backup(&id);
-    let mut records = vec![first];
-    while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())
-        && records.len() < MAX_RECORDS
-    {
-        workspace.pin_backup(&before);
-        records.push(Saved::open(workspace, &before)?);
-    }
-    let chosen = Chosen { id, records, path };
+    let chosen = Chosen { calls, path };
     if chosen.entries().is_empty() {
-        let id = chosen.id;
+        let id = chosen.calls.first().map(|call| call.id.as_str()).unwrap_or_default();
         return Err(Error::new(Code::NotFound, format!("the backup `{id}` contains no change of that path")).hint(
             phrase![
                 "leave ",
@@ -76,13 +121,61 @@ pub fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Resu
     Ok(chosen)
 }
 
-/// Returns the newest backup that holds a change of `path`.
-fn newest<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<(String, Saved<'w>)> {
+/// Opens all records of the call that wrote `last`. A call may have written several records; the latest is undone first.
+fn call<'w>(workspace: &'w Workspace<'w>, last: Saved<'w>) -> Result<ChosenCall<'w>> {
+    let (id, operation) = (last.id().to_owned(), last.record.verb.clone());
+    workspace.pin_backup(&id);
+    let mut records = vec![last];
+    while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())
+        && records.len() < MAX_RECORDS
+    {
+        workspace.pin_backup(&before);
+        records.push(Saved::open(workspace, &before)?);
+    }
+    Ok(ChosenCall { id, operation, records })
+}
+
+/// Returns the newest `last` calls of the workspace, or those that changed `path`.
+fn newest<'w>(workspace: &'w Workspace<'w>, path: Option<&str>, last: u32) -> Result<Vec<ChosenCall<'w>>> {
+    let last = usize::try_from(last).unwrap_or(usize::MAX);
+    let (mut calls, mut seen) = (Vec::new(), BTreeSet::new());
+    for (id, _) in backup::ids(workspace)? {
+        if calls.len() == last {
+            break;
+        }
+        if seen.contains(&id) {
+            continue;
+        }
+        // It is not known whether a damaged record is of this workspace, and what is undone must not depend on luck.
+        let saved = Saved::find(workspace, &id)?.ok_or_else(|| {
+            Error::new(Code::Io, format!("the backup `{id}` is damaged; nothing was changed"))
+                .hint(phrase![Term::Last, format!(" {} undoes the calls after it", calls.len())])
+        })?;
+        if !saved.record.is_of(workspace) {
+            continue;
+        }
+        let call = call(workspace, saved)?;
+        seen.extend(call.records.iter().map(|saved| saved.id().to_owned()));
+        let mut entries = call.records.iter().flat_map(|saved| &saved.record.entries);
+        if path.is_none_or(|path| entries.any(|entry| concerns(entry, path))) {
+            calls.push(call);
+        }
+    }
+    if calls.len() == last {
+        return Ok(calls);
+    }
+    let cause = format!("only {} can be undone; nothing was changed", calls.len());
+    Err(Error::argument(Term::Last, cause)
+        .hint("only what these tools changed can be restored, and the oldest backups go"))
+}
+
+/// Returns the newest call with a backup that holds a change of `path`.
+fn newest_of<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<ChosenCall<'w>> {
     for (id, _) in backup::ids(workspace)? {
         // A damaged backup must not hide the others.
         let Some(saved) = Saved::find(workspace, &id)?.filter(|saved| saved.record.is_of(workspace)) else { continue };
         if saved.record.entries.iter().any(|entry| concerns(entry, path)) {
-            return Ok((id, saved));
+            return call(workspace, saved);
         }
     }
     Err(Error::at(Code::NotFound, OPERATION, path, "no backup holds a change of it")

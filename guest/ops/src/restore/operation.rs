@@ -40,8 +40,10 @@ impl ChangingOperation for request::Restore {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let (backup, paths) = affected(draft.workspace, self)?;
-        draft.say(&format!("undo what the backup {backup} holds\n"));
+        let (backups, paths) = affected(draft.workspace, self)?;
+        for backup in backups {
+            draft.say(&format!("undo what the backup {backup} holds\n"));
+        }
         paths.iter().try_for_each(|path| draft.add("restore", path)).map(|()| true)
     }
 }

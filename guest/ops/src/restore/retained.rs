@@ -5,14 +5,15 @@ use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::phrase;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup;
-use paddock_workspace::change::backup::{Action, Entry, Saved};
+use paddock_workspace::change::backup::{Action, Entry};
 use paddock_workspace::resolve::FollowSymlinks;
 
 use crate::restore::OPERATION;
+use crate::restore::chosen::ChosenEntry;
 
 /// Refuses to remove content that the backup of the undo cannot hold: after a command moves a large file, no other copy
 /// exists.
-pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Result<()> {
+pub fn check(workspace: &Workspace<'_>, entries: &[ChosenEntry<'_, '_>]) -> Result<()> {
     let size = |entry: &Entry| {
         let is_replaced = matches!(entry.action, Action::Created | Action::Modified) && entry.kind == Kind::File;
         let resolved =
@@ -21,7 +22,7 @@ pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Res
         // Files below the limit are read whole and saved.
         Some(stat.size).filter(|size| *size > workspace.policy.limits.max_file_bytes)
     };
-    let sizes: Vec<_> = entries.iter().filter_map(|(_, entry)| Some((&entry.path, size(entry)?))).collect();
+    let sizes: Vec<_> = entries.iter().filter_map(|chosen| Some((&chosen.entry.path, size(chosen.entry)?))).collect();
     let bytes = sizes.iter().map(|(_, size)| size).sum();
     let Some((path, _)) = sizes.first().filter(|_| backup::too_large(workspace, bytes).is_some()) else {
         return Ok(());

@@ -33,7 +33,7 @@ terms! {
     CreateOnly = "create_only", Cursor = "cursor", Depth = "depth", Destination = "destination", Edits = "edits",
     Encoding = "encoding", Exclude = "exclude", ExcludePaths = "exclude_paths", Files = "files", Fixed = "fixed", Glob = "glob",
     IncludeHidden = "include_hidden", IncludeIgnored = "include_ignored", InsertLine = "insert_line",
-    Limit = "limit", Mode = "mode", Multiline = "multiline", NewText = "new_text", Offset = "offset",
+    Last = "last", Limit = "limit", Mode = "mode", Multiline = "multiline", NewText = "new_text", Offset = "offset",
     OldText = "old_text", Overwrite = "overwrite", Parents = "parents", Path = "path", Pattern = "pattern",
     Plan = "plan", Recursive = "recursive", ReplaceAll = "replace_all", Since = "since", Sort = "sort", Tail = "tail",
     BytesTool = "read_file` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", FindTool = "glob", ListTool = "list_dir",

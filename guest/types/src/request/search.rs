@@ -42,6 +42,9 @@ pub struct Grep {
     /// The order of the files of one answer.
     #[serde(skip)]
     pub sort: PathSort,
+    /// Whether a list of files may have more bytes than other results, for a caller who cannot continue it.
+    #[serde(skip)]
+    pub unlimited: bool,
 }
 
 impl Grep {
@@ -64,6 +67,7 @@ impl Grep {
             include_ignored: false,
             cursor: None,
             sort: PathSort::Path,
+            unlimited: false,
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct FileCount {
     pub count: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Grep {
     pub matches: Vec<GrepMatch>,
@@ -50,6 +50,9 @@ pub struct Grep {
     pub next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Whether counts are of matches, which may span lines, instead of lines.
+    #[serde(skip)]
+    pub counts_matches: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

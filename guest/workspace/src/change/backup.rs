@@ -239,6 +239,14 @@ fn parts(id: &str) -> Option<Id> {
     Some(id).filter(|_| parts.next().is_none())
 }
 
+/// Returns the time and count of the short form of an id: `1795322715123`, or `1795322715123-2` with a count that is not
+/// 0. No two records have both in common.
+fn short(id: &str) -> Option<(u64, u64)> {
+    let (ms, count) = id.split_once('-').map_or((id, None), |(ms, count)| (ms, Some(count)));
+    let count = count.map_or(Some(0), |count| u64::from_str_radix(count, 16).ok())?;
+    Some((ms.parse().ok()?, count))
+}
+
 /// Removes the records that the policy does not keep, and unfinished records of crashes.
 ///
 /// Records of this call stay, whatever their size, and so do the records that an undo reads: their content is read after
@@ -299,7 +307,12 @@ pub struct Saved<'w> {
 }
 
 impl<'w> Saved<'w> {
-    /// Opens the record with the id `id`. Fails if the record is missing, damaged or of another workspace.
+    /// Returns the id of the record.
+    pub fn id(&self) -> &str {
+        &self.location.name
+    }
+
+    /// Opens the record with the id `id`, or its short form. Fails if the record is missing, damaged or of another workspace.
     pub fn open(workspace: &'w Workspace<'w>, id: &str) -> Result<Self> {
         let saved = Self::find(workspace, id)?.ok_or_else(|| {
             Error::new(Code::Io, format!("the backup `{id}` is damaged")).hint("another one may hold the file too")
@@ -311,12 +324,20 @@ impl<'w> Saved<'w> {
             .hint("only what was changed in the directories of this workspace can be restored"))
     }
 
-    /// Opens the record with the id `id`, of any workspace; `None` if the record is damaged.
+    /// Opens the record with the id `id`, or its short form, of any workspace; `None` if the record is damaged.
     pub fn find(workspace: &'w Workspace<'w>, id: &str) -> Result<Option<Self>> {
         let missing = || {
             Error::new(Code::NotFound, format!("there is no backup `{}`", paddock_types::error::printable(id)))
                 .hint("results of changes name theirs; the oldest go when there are too many")
         };
+        let id = match short(id) {
+            Some(short) => {
+                let is_meant = |id: &str| parts(id).is_some_and(|id| (id.ms, id.count) == short);
+                ids(workspace)?.into_iter().map(|(id, _)| id).find(|id| is_meant(id)).ok_or_else(missing)?
+            }
+            None => id.to_owned(),
+        };
+        let id = id.as_str();
         let size = parts(id).ok_or_else(missing)?.size;
         let dir = directory(workspace)?.ok_or_else(missing)?;
         let file = match workspace.fs.open_file(&dir, id, Open::Read) {

@@ -51,7 +51,7 @@ class Changes(Typed):
                 says so; text that starts with a line ending is added unchanged. Default: false.
             encoding: WHATWG label of the encoding. Default: that of the existing file, with its byte order mark; UTF-8
                 for a new file.
-            if_match: Fail with `changed-since-read` unless the file has this etag.
+            if_match: Fail with `changed-since-read` unless the file has this etag. Its first 12 digits are enough.
         """
         values = (path, content, create_only, append, encoding, if_match,)
         result: WriteResult = self._typed(
@@ -75,7 +75,7 @@ class Changes(Typed):
         Args:
             path: The file.
             edits: Replacements, each applied to the result of the one before.
-            if_match: Fail with `changed-since-read` unless the file has this etag.
+            if_match: Fail with `changed-since-read` unless the file has this etag. Its first 12 digits are enough.
             dry_run: Report the change without making it. Default: false.
         """
         values = (path, edits, if_match, dry_run,)
@@ -250,20 +250,32 @@ class Changes(Typed):
         )
         return result
 
-    def restore(self, path: str | None = None, *, backup: str | None = None, overwrite: bool = False) -> RestoreResult:
-        """Undoes the changes of a call from its backup, all of them or those at one path. The undo is a change too,
-        with a backup of its own.
+    def restore(
+        self,
+        path: str | None = None,
+        *,
+        backup: str | None = None,
+        last: int | None = None,
+        overwrite: bool = False,
+    ) -> RestoreResult:
+        """Undoes the changes of a call from its backup, all of them or those at one path, or the last calls together.
+        The undo is a change too, with a backup of its own.
 
         Fails with `not-found` if no backup contains such a change, and with `changed-since-read` if a path has changed
-        since, unless `overwrite` is set.
+        since, unless `overwrite` is set. Fails with `invalid-argument` if fewer calls than `last` can be undone, or if
+        one of them can only be undone by itself, such as the move of a directory. In each of these cases nothing is
+        changed.
 
         Args:
             path: Undo only changes at this path or below it. Without `backup`, the newest backup that contains such a
                 change is used.
-            backup: The backup to undo, from the result of a change.
+            backup: The backup to undo, from the result of a change. Its time is enough, as texts have it, with the
+                number within the millisecond unless that is 0.
+            last: Number of the last calls to undo together, from 1 to 100: all of them, or none. Calls without a backup
+                do not count, and neither do calls of other workspaces with the same state directory.
             overwrite: Undo the change even if the path has changed since.
         """
-        values = (path, backup, overwrite,)
+        values = (path, backup, last, overwrite,)
         result: RestoreResult = self._typed(
             "files", "restore", ("restore-args", values), "restore-result", changing=True
         )

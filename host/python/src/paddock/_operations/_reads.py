@@ -47,9 +47,9 @@ class Reads(Typed):
             include_siblings: With `indentation`, include blocks at the same level. Default: false.
             include_header: With `indentation` and `function`, include the comment lines above. Default: true.
             encoding: WHATWG label of the encoding. Default: detected.
-            if_none_match: Etag of the content that the caller has. If the file still has this etag, the result says
-                `unchanged` and has no content. With `lines`, if a backup contains the caller's version and a diff is
-                shorter than the page, the result has `diff` in place of content.
+            if_none_match: Etag of the content that the caller has, or its first 12 digits. If the file still has this
+                etag, the result says `unchanged` and has no content. With `lines`, if a backup contains the caller's
+                version and a diff is shorter than the page, the result has `diff` in place of content.
         """
         values = (
             path,

@@ -328,7 +328,9 @@ class RestoreResult:
     """Result of `restore`."""
 
     undone: str
-    """The backup whose changes were undone."""
+    """The backup whose changes were undone; with `last`, that of the last call."""
+    also_undone: list[str]
+    """The backups of the further calls that were undone, latest first."""
     restored: list[str]
     """The paths whose changes were undone."""
     backup: str | None

@@ -19,6 +19,8 @@ class Skipped:
     """Entries that `.agentignore` hides from every tool."""
     unreadable: int
     """Entries that the file system did not permit to read."""
+    too_deep: int
+    """Directories below the policy's maximum depth, which were not listed."""
     unnamed: int
     """Entries whose name is not UTF-8."""
     links: int
