@@ -14,37 +14,49 @@ const recovered = (results) => {
 };
 const inOne = (result) => result.right && result.recovery <= 1;
 
-/** Returns the tables as text, and the figures as they are recorded. */
-export function report(now, before) {
+/**
+ * Returns the tables as text, and the figures as they are recorded. Without results of an earlier binary, the figures
+ * of it that are on record are compared.
+ */
+export function report(now, before, recordedBefore) {
   const lines = [row(["server", "tasks", "right tree", "recovered in one call", "calls", "bytes of text", "tokens sent", "tokens received", "tokens", "tokens of the tool list"])];
   lines.push(row(["---", ...Array(9).fill("---:")]));
-  for (const [name, { list, results }] of Object.entries(now)) lines.push(figuresRow(name, list, [...results.values()]));
-  for (const [name, { list, results }] of Object.entries(before ?? {})) lines.push(figuresRow(`${name}, before`, list, [...results.values()]));
-  lines.push("", ...comparison(now, before));
-  return { text: lines.join("\n"), figures: record(now, before) };
+  for (const [name, entry] of Object.entries(now)) {
+    if (before?.[name]) lines.push(figuresRow(`\`${name}\`, before`, before[name]));
+    lines.push(figuresRow(`\`${name}\``, entry));
+  }
+  const figures = { now: figuresOf(now), before: before ? figuresOf(before) : recordedBefore };
+  lines.push("", ...comparison(figures));
+  return { text: lines.join("\n"), figures };
 }
 
-function figuresRow(name, list, results) {
+function figuresRow(title, entry) {
+  const results = [...entry.results.values()];
   const right = results.filter((result) => result.right).length;
   const sums = ["calls", "bytes", "sent", "received", "tokens"].map((field) => number(total(results, field)));
-  return row([`\`${name}\``, results.length, right, recovered(results), ...sums, number(list)]);
+  return row([title, results.length, right, recovered(results), ...sums, number(entry.list)]);
 }
 
-/** Returns a table of the tasks of `paddock`, beside the reference server and an earlier binary. */
-function comparison(now, before) {
-  const lines = [];
+/** Returns a table of the tasks that two servers, or one before and now, end with the right tree. */
+function comparison({ now, before }) {
+  const lines = [row(["comparison", "tasks that both do", "calls", "tokens", "ratio"]), row(["---", "---:", "---:", "---:", "---:"])];
   const pair = (title, ours, theirs) => {
-    if (!ours || !theirs) return;
-    const both = [...ours.keys()].filter((task) => ours.get(task).right && theirs.get(task)?.right);
-    if (both.length === 0) return;
-    const [a, b] = [ours, theirs].map((results) => both.map((task) => results.get(task)));
-    const ratio = total(a, "tokens") / total(b, "tokens");
-    lines.push(row([title, both.length, `${total(a, "calls")} : ${total(b, "calls")}`, `${number(total(a, "tokens"))} : ${number(total(b, "tokens"))}`, ratio.toFixed(2)]));
+    const { tasks, sums } = common(ours, theirs);
+    if (tasks === 0) return;
+    const cells = ["calls", "tokens"].map((field) => sums(field).map(number).join(" : "));
+    const [a, b] = sums("tokens");
+    lines.push(row([title, tasks, ...cells, (a / b).toFixed(2)]));
   };
-  lines.push(row(["comparison", "tasks that both do", "calls", "tokens", "ratio"]), row(["---", "---:", "---:", "---:", "---:"]));
-  for (const [name, { results }] of Object.entries(now)) if (name !== "reference") pair(`\`${name}\` : reference server`, results, now.reference?.results);
-  for (const [name, { results }] of Object.entries(now)) pair(`\`${name}\` : before`, results, before?.[name]?.results);
+  const names = Object.keys(now).filter((name) => name !== "reference");
+  for (const name of names) pair(`\`${name}\` : reference server`, now[name], now.reference ?? {});
+  for (const name of names) pair(`\`${name}\` : before`, now[name], before[name] ?? {});
   return lines;
+}
+
+/** The tasks that both end with the right tree: their number, and the sums of a field. */
+function common(ours, theirs) {
+  const tasks = Object.keys(ours).filter((task) => ours[task].right && theirs[task]?.right);
+  return { tasks: tasks.length, sums: (field) => [ours, theirs].map((figures) => total(tasks.map((task) => figures[task]), field)) };
 }
 
 /** Returns one line for each task: calls and tokens by server. */
@@ -56,37 +68,32 @@ export function each(tasks, now, before) {
   return lines.join("\n");
 }
 
-function record(now, before) {
-  const of = (entries) =>
-    Object.fromEntries(
-      Object.entries(entries ?? {}).map(([name, { results }]) => [
-        name,
-        Object.fromEntries([...results].map(([task, { right, calls, tokens }]) => [task, { right, calls, tokens }])),
-      ]),
-    );
-  return { now: of(now), before: of(before) };
+function figuresOf(entries) {
+  const figures = ([task, { right, calls, tokens }]) => [task, { right, calls, tokens }];
+  return Object.fromEntries(Object.entries(entries).map(([name, { results }]) => [name, Object.fromEntries([...results].map(figures))]));
 }
 
-/** Returns what fails: a wrong tree, a mistake that needs several calls, and figures that are worse than on record. */
+/**
+ * Returns what fails: a wrong tree, a mistake that needs several calls, and figures that are worse than on record. A
+ * run of some tasks is not compared with the reference server.
+ */
 export function failures(now, isWhole, recorded) {
   const found = [];
   for (const [name, { results }] of Object.entries(now)) {
-    const known = recorded?.now[name] ?? {};
+    const known = recorded?.[name] ?? {};
     for (const [task, result] of results) {
       if (name !== "reference" && !result.right) found.push(`${task} by ${name}: ${result.faults.join("; ")}`);
       else if (name !== "reference" && result.recovery > 1) found.push(`${task} by ${name}: ${result.recovery} calls to recover`);
-      if (known[task] && result.calls > known[task].calls) found.push(`${task} by ${name}: ${result.calls} calls, ${known[task].calls} on record`);
+      else if (known[task]?.right && result.calls > known[task].calls) found.push(`${task} by ${name}: ${result.calls} calls, ${known[task].calls} on record`);
+      if (recorded && !known[task]) found.push(`${task} by ${name} is not on record: run with --record`);
     }
-    const both = [...results].filter(([task]) => known[task]);
-    const [sum, most] = [total(both.map(([, result]) => result), "tokens"), total(both.map(([task]) => known[task]), "tokens")];
-    if (sum > most * TOLERANCE) found.push(`${name}: ${sum} tokens, ${most} on record`);
-    if (recorded && both.length < results.size) found.push(`${name}: ${results.size - both.length} tasks are not on record; run with --record`);
+    const [sum, most] = common(Object.fromEntries(results), known).sums("tokens");
+    if (sum > most * TOLERANCE) found.push(`${name}: ${number(sum)} tokens, ${number(most)} on record`);
   }
-  const { paddock, reference } = now;
-  if (isWhole && paddock && reference) {
-    const both = [...paddock.results].filter(([task, result]) => result.right && reference.results.get(task)?.right);
-    const [ours, theirs] = [total(both.map(([, result]) => result), "tokens"), total(both.map(([task]) => reference.results.get(task)), "tokens")];
-    if (ours > theirs * OF_REFERENCE) found.push(`paddock takes ${ours} tokens for what takes the reference server ${theirs}`);
+  if (isWhole) {
+    const figures = figuresOf(now);
+    const [ours, theirs] = common(figures.paddock, figures.reference).sums("tokens");
+    if (ours > theirs * OF_REFERENCE) found.push(`paddock takes ${number(ours)} tokens for what takes the reference server ${number(theirs)}`);
   }
   return found;
 }

@@ -1,7 +1,7 @@
 // The tasks in `tasks/`, done through each server as an agent does them.
 // Usage: node run.js PADDOCK [--baseline PADDOCK] [--record | --check] [--task NAME] [--driver NAME] [--each] [--show]
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -23,6 +23,10 @@ const { values: options, positionals } = parseArgs({
   },
 });
 const RECORD = new URL("recorded.json", import.meta.url);
+const README = new URL("../README.md", import.meta.url);
+/** The tables of the README, which a record beside an older binary writes again. */
+const TABLES = /\| server \| tasks [^]*?\n\n\| comparison [^]*?\n(?=\n)/;
+/** Directory of the workspaces, of the servers' state and of their caches. */
 const home = realpathSync(mkdtempSync(join(tmpdir(), "paddock-agent-")));
 
 /** Returns the tasks, each with the name of its file. */
@@ -45,7 +49,7 @@ async function runDriver(name, binary, all, start) {
   for (const task of all) {
     const steps = task[name] ?? task[driver.scripts];
     if (!steps) continue;
-    makeTop(top);
+    mkdirSync(top, { recursive: true });
     session ??= await open();
     list ||= await session.list();
     results.set(task.name, await run(session, task, steps, start));
@@ -59,10 +63,6 @@ async function runDriver(name, binary, all, start) {
   return { dialect: chosen, list, results };
 }
 
-function makeTop(top) {
-  mkdirSync(top, { recursive: true });
-}
-
 function show(driver, task, result) {
   console.log(`\n=== ${task.name} by ${driver}: ${result.right ? "right" : result.faults.join("; ")}`);
   for (const answer of result.answers) console.log(`--> ${answer.request}\n${answer.text}`);
@@ -74,18 +74,30 @@ async function runAll(binary, names, all, start) {
   return Object.fromEntries(entries);
 }
 
+/** Returns the figures as JSON, one task a line. */
+function recordText(figures) {
+  const object = (value, deep) =>
+    deep === 0 ? JSON.stringify(value) : `{\n${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${object(item, deep - 1)}`).join(",\n")}\n}`;
+  return `${object(figures, 3)}\n`;
+}
+
 try {
   const all = await tasks();
   const start = startTree();
   const isWhole = options.task.length === 0 && options.driver.length === 0;
+  if (options.record && !isWhole) throw new Error("only a run of all tasks is recorded");
   const names = Object.keys(DRIVERS).filter((name) => options.driver.length === 0 || options.driver.includes(name));
   const now = await runAll(resolve(positionals[0] ?? "paddock"), names, all, start);
+  const recorded = existsSync(RECORD) ? JSON.parse(readFileSync(RECORD, "utf8")) : { now: {}, before: {} };
   const before = options.baseline && (await runAll(resolve(options.baseline), names.filter((name) => DRIVERS[name].dialects), all, start));
-  const { text, figures } = report(now, before);
+  const { text, figures } = report(now, before, recorded.before);
   if (options.each) console.log(`${each(all, now, before)}\n`);
   console.log(text);
-  if (options.record) writeFileSync(RECORD, `${JSON.stringify(figures, null, 2)}\n`);
-  const wrong = failures(now, isWhole, options.check ? JSON.parse(readFileSync(RECORD, "utf8")) : undefined);
+  if (options.record) {
+    writeFileSync(RECORD, recordText(figures));
+    if (before) writeFileSync(README, readFileSync(README, "utf8").replace(TABLES, () => `${text}\n`));
+  }
+  const wrong = failures(now, isWhole, options.check ? recorded.now : undefined);
   for (const line of wrong) console.error(`fail ${line}`);
   process.exitCode = wrong.length > 0 ? 1 : 0;
 } finally {

@@ -5,28 +5,26 @@ import { changed, difference, readTree, writeTree } from "./fixture.js";
 /**
  * Runs the steps of a task. A step that fails, or whose text lacks what the next step needs, is followed by its
  * `otherwise`: the calls of a model that has to find out in another way. A mistake that the tool carried out, though
- * not as meant, is followed by its `done`. Returns the answers, in order, and whether such a detour was taken.
+ * not as meant, is followed by its `done`. Returns the answers, in order, and why the script could not continue.
  */
 async function play(session, steps, isDone) {
   const answers = [];
   const values = {};
-  let detour = false;
   for (let left = steps; left.length > 0; ) {
     const [step, ...rest] = left;
     const answer = await session.call(step.tool, fill(step.args, values));
-    answers.push({ ...answer, wrong: step.wrong === true });
+    answers.push(answer);
     const lack = missing(step, answer, values);
-    if (step.wrong && isDone(answers)) return { answers, detour, lack: undefined };
+    if (step.wrong && isDone(answers)) return { answers };
     if (lack === undefined) {
       left = step.done && !answer.failed ? step.done : rest;
     } else if (step.otherwise) {
-      detour = true;
       left = step.otherwise;
     } else {
-      return { answers, detour, lack: `${step.tool}: ${lack}` };
+      return { answers, lack: `${step.tool}: ${lack}` };
     }
   }
-  return { answers, detour, lack: undefined };
+  return { answers };
 }
 
 /**
@@ -70,13 +68,12 @@ export async function run(session, task, steps, start) {
   // A mistake that the tool accepted as meant needs no recovery.
   const isDone = (answers) => judge(task, answers, session.top, after).length === 0;
   if (task.mistake && isDone([])) throw new Error("a mistake needs a changed tree or a fact, to tell whether it was corrected");
-  const { answers, detour, lack } = await play(session, steps, isDone);
+  const { answers, lack } = await play(session, steps, isDone);
   const faults = judge(task, answers, session.top, after);
   if (lack) faults.unshift(lack);
   const sum = (field) => answers.reduce((total, answer) => total + answer[field], 0);
   return {
     answers,
-    detour,
     lack,
     faults,
     right: faults.length === 0,

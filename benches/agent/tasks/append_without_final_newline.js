@@ -4,7 +4,7 @@ export default {
   after: { "notes.txt": "one\ntwo\nthree\n" },
   paddock: [{ tool: "write_file", args: { path: "notes.txt", content: "three\n", append: true } }],
   codex: [
-    { tool: "read_file", args: { file_path: "notes.txt" } },
+    { tool: "read_file", args: { file_path: "{root}/notes.txt" } },
     { tool: "apply_patch", args: { input: "*** Begin Patch\n*** Update File: notes.txt\n@@\n two\n+three\n*** End Patch\n" } },
   ],
   reference: [

@@ -6,7 +6,7 @@ export default {
     { tool: "edit_file", args: { path: "data/rates.csv", edits: [{ old_text: "USD;0.92\n", new_text: "USD;0.93\nJPY;0.61\n" }] } },
   ],
   codex: [
-    { tool: "read_file", args: { file_path: "data/rates.csv" } },
+    { tool: "read_file", args: { file_path: "{root}/data/rates.csv" } },
     { tool: "apply_patch", args: { input: "*** Begin Patch\n*** Update File: data/rates.csv\n@@\n CHF;1.04\n-USD;0.92\n+USD;0.93\n+JPY;0.61\n*** End Patch\n" } },
   ],
   anthropic: [

@@ -7,7 +7,7 @@ export default {
   ],
   codex: [
     { tool: "grep_files", args: { pattern: "Error::Unbalanced" }, take: { file: /(\S*src\/\w+\.rs)/ } },
-    { tool: "read_file", args: { file_path: "{file}" } },
+    { tool: "read_file", args: { file_path: "{file}" }, otherwise: [{ tool: "read_file", args: { file_path: "{root}/{file}" } }] },
   ],
   anthropic: [
     { tool: "grep", args: { pattern: "Error::Unbalanced" }, take: { file: /(src\/\w+\.rs)/ } },

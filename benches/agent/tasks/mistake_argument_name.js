@@ -9,8 +9,8 @@ export default {
     call("read_file", { path: "src/amount.rs", offset: 34, limit: 4 }),
   ],
   codex: [
-    wrong("read_file", { file_path: "src/amount.rs", lines: "34-37" }, { says: ["`lines`", "offset", "limit"] }),
-    call("read_file", { file_path: "src/amount.rs", offset: 34, limit: 4 }),
+    wrong("read_file", { file_path: "{root}/src/amount.rs", lines: "34-37" }, { says: ["`lines`", "offset", "limit"] }),
+    call("read_file", { file_path: "{root}/src/amount.rs", offset: 34, limit: 4 }),
   ],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "src/amount.rs", lines: [34, 37] }, { says: ["`lines`", "view_range"] }),

@@ -12,5 +12,5 @@ export default {
   after: { "src/names.rs": "fn digits_of_code() {}\nfn digits_of_rate() {}\n" },
   // A replacement always takes a second call with its plan; the mistake costs one more.
   further: 1,
-  paddock: [wrong("replace", args, { says: "$1" }), call("replace", { ...args, replacement: "fn digits_of_$1" }, { take }), apply],
+  paddock: [wrong("replace", args, { says: "\\1" }), call("replace", { ...args, replacement: "fn digits_of_$1" }, { take }), apply],
 };

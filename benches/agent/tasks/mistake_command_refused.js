@@ -2,7 +2,7 @@
 import { call, wrong } from "../calls.js";
 
 const list = (path) => `ls src/export > ${path} && echo written`;
-const says = /refused[^\n]*\/var\/list/;
+const says = /`\/var\/list\.txt`[^\n]*outside/;
 
 export default {
   mistake: true,

@@ -11,8 +11,8 @@ export default {
     call("read_file", { path: "{path}" }),
   ],
   codex: [
-    wrong("read_file", { file_path: "src/csv.rs" }, { take, otherwise: [call("list_dir", { dir_path: "src" }), call("read_file", { file_path: "src/export/csv.rs" })] }),
-    call("read_file", { file_path: "{path}" }),
+    wrong("read_file", { file_path: "{root}/src/csv.rs" }, { take, otherwise: [call("list_dir", { dir_path: "{root}/src" }), call("read_file", { file_path: "{root}/src/export/csv.rs" })] }),
+    call("read_file", { file_path: "{root}/{path}" }),
   ],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "src/csv.rs" }, {

@@ -7,7 +7,7 @@ export default {
   mistake: true,
   facts: ["fn parse_header"],
   paddock: [wrong("read_file", { path: "src/parser.rs", offset: 33, limit: 6 }, { take }), call("read_file", { path: "{path}", offset: 33, limit: 6 })],
-  codex: [wrong("read_file", { file_path: "src/parser.rs", offset: 33, limit: 6 }, { take }), call("read_file", { file_path: "{path}", offset: 33, limit: 6 })],
+  codex: [wrong("read_file", { file_path: "{root}/src/parser.rs", offset: 33, limit: 6 }, { take }), call("read_file", { file_path: "{root}/{path}", offset: 33, limit: 6 })],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "src/parser.rs", view_range: [33, 38] }, {
       take,

@@ -7,7 +7,7 @@ export default {
   mistake: true,
   facts: ["pub fn sum(&self)"],
   paddock: [wrong("read_file", { path: "source/entry.rs" }, { take }), call("read_file", { path: "{top}/entry.rs" })],
-  codex: [wrong("read_file", { file_path: "source/entry.rs" }, { take }), call("read_file", { file_path: "{top}/entry.rs" })],
+  codex: [wrong("read_file", { file_path: "{root}/source/entry.rs" }, { take }), call("read_file", { file_path: "{root}/{top}/entry.rs" })],
   reference: [
     wrong("read_text_file", { path: "{root}/source/entry.rs" }, {
       take,

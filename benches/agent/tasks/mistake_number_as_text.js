@@ -9,8 +9,8 @@ export default {
     call("read_files", { files: [{ path: "src/amount.rs", offset: 34, limit: 4 }] }),
   ],
   codex: [
-    wrong("read_file", { file_path: "src/amount.rs", offset: "34", limit: "4" }, { says: "offset" }),
-    call("read_file", { file_path: "src/amount.rs", offset: 34, limit: 4 }),
+    wrong("read_file", { file_path: "{root}/src/amount.rs", offset: "34", limit: "4" }, { says: "offset" }),
+    call("read_file", { file_path: "{root}/src/amount.rs", offset: 34, limit: 4 }),
   ],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "src/amount.rs", view_range: "[34, 37]" }, { says: "view_range" }),

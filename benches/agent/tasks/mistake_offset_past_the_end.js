@@ -6,8 +6,8 @@ export default {
   facts: ["Err(Error::Unbalanced { line: self.line"],
   paddock: [wrong("read_file", { path: "src/entry.rs", offset: 200, limit: 20 }, { take: { total: /\b(43)\b/ } }), call("read_file", { path: "src/entry.rs", offset: 33, limit: 11 })],
   codex: [
-    wrong("read_file", { file_path: "src/entry.rs", offset: 200, limit: 20 }, { take: { total: /\b(43)\b/ }, otherwise: [call("read_file", { file_path: "src/entry.rs" })] }),
-    call("read_file", { file_path: "src/entry.rs", offset: 33, limit: 11 }),
+    wrong("read_file", { file_path: "{root}/src/entry.rs", offset: 200, limit: 20 }, { take: { total: /\b(43)\b/ }, otherwise: [call("read_file", { file_path: "{root}/src/entry.rs" })] }),
+    call("read_file", { file_path: "{root}/src/entry.rs", offset: 33, limit: 11 }),
   ],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "src/entry.rs", view_range: [200, 220] }, { take: { total: /\b(43)\b/ }, otherwise: [call(EDITOR, { command: "view", path: "src/entry.rs" })] }),

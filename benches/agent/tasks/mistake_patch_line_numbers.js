@@ -6,5 +6,5 @@ const diff = (header) => `--- a/src/lib.rs\n+++ b/src/lib.rs\n${header}\n \n ///
 export default {
   mistake: true,
   after: { "src/lib.rs": [["100_000", "50_000"]] },
-  paddock: [wrong("apply_patch", { patch: diff("@@ -3,3 +3,3 @@") }, { take: { line: /line (\d+)/ } }), call("apply_patch", { patch: diff("@@ -{line},3 +{line},3 @@") })],
+  paddock: [wrong("apply_patch", { patch: diff("@@ -3,3 +3,3 @@") }, { take: { line: /occurs? (?:only )?at line (\d+)/ } }), call("apply_patch", { patch: diff("@@ -{line},3 +{line},3 @@") })],
 };

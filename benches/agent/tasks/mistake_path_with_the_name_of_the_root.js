@@ -11,8 +11,8 @@ export default {
     call("read_file", { path: "{path}", limit: 12 }),
   ],
   codex: [
-    wrong("read_file", { file_path: "ledger/docs/guide.md", limit: 12 }, { take, otherwise: [call("list_dir", { dir_path: ".", depth: 1 }), call("read_file", { file_path: "docs/guide.md", limit: 12 })] }),
-    call("read_file", { file_path: "{path}", limit: 12 }),
+    wrong("read_file", { file_path: "{root}/ledger/docs/guide.md", limit: 12 }, { take, otherwise: [call("list_dir", { dir_path: "{root}", depth: 1 }), call("read_file", { file_path: "{root}/docs/guide.md", limit: 12 })] }),
+    call("read_file", { file_path: "{root}/{path}", limit: 12 }),
   ],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "/repo/docs/guide.md" }, { says: "relative", otherwise: [call(EDITOR, { command: "view", path: "." }), call(EDITOR, { command: "view", path: "docs/guide.md" })] }),

@@ -8,7 +8,7 @@ export default {
   start: { "data/wide.txt": content },
   facts: ["the end"],
   paddock: [wrong("read_file", { path: "data/wide.txt", limit: 100_000 }, { take: { total: /of (151)/ } }), call("read_file", { path: "data/wide.txt", tail: 1 })],
-  codex: [wrong("read_file", { file_path: "data/wide.txt", limit: 100_000 }, { take: { total: /\b(151)\b/ } }), call("read_file", { file_path: "data/wide.txt", offset: "{#total}" })],
+  codex: [wrong("read_file", { file_path: "{root}/data/wide.txt", limit: 100_000 }, { take: { total: /\b(151)\b/ } }), call("read_file", { file_path: "{root}/data/wide.txt", offset: "{#total}" })],
   anthropic: [
     wrong(EDITOR, { command: "view", path: "data/wide.txt" }, { take: { next: /\[(\d+), -1\]/ } }),
     call(EDITOR, { command: "view", path: "data/wide.txt", view_range: ["{#next}", -1] }),

@@ -11,8 +11,8 @@ export default {
     { tool: "read_file", args: { path: "src/parse.rs", if_none_match: "{etag}" } },
   ],
   codex: [
-    { tool: "read_file", args: { file_path: "src/parse.rs" } },
+    { tool: "read_file", args: { file_path: "{root}/src/parse.rs" } },
     { tool: "exec_command", args: { cmd: change.args.command } },
-    { tool: "read_file", args: { file_path: "src/parse.rs" } },
+    { tool: "read_file", args: { file_path: "{root}/src/parse.rs" } },
   ],
 };

@@ -3,6 +3,7 @@ import { call } from "../calls.js";
 
 const args = { pattern: "hundredths()", replacement: "cents()", fixed: true };
 const take = { plan: /plan[=: `"]+([\w-]+)/ };
+const glob = "{src/report.rs,tests/parse.rs}";
 const old = "hundredths()";
 
 export default {
@@ -11,12 +12,7 @@ export default {
     call("replace", args, { says: ["src/report.rs", "src/export/json.rs", "tests/parse.rs"] }),
     call("replace", { ...args, exclude_paths: ["src/export/json.rs"] }, {
       take,
-      otherwise: [
-        call("replace", { ...args, path: "src/report.rs" }, { take }),
-        call("replace", { ...args, path: "src/report.rs", plan: "{plan}" }),
-        call("replace", { ...args, path: "tests/parse.rs" }, { take }),
-        call("replace", { ...args, path: "tests/parse.rs", plan: "{plan}" }),
-      ],
+      otherwise: [call("replace", { ...args, glob }, { take }), call("replace", { ...args, glob, plan: "{plan}" })],
     }),
     call("replace", { ...args, exclude_paths: ["src/export/json.rs"], plan: "{plan}" }),
   ],

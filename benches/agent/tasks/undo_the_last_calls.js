@@ -12,7 +12,8 @@ export default {
   paddock: [
     ...changes,
     call("restore", { last: 2 }, {
-      otherwise: [call("restore", { path: "Cargo.toml" }), call("restore", { path: "README.md" }), call("restore", { path: "src/lib.rs" }), call("restore", { path: "src/lib.rs" })],
+      // A second undo of `src/lib.rs` would undo the first one, so the first change is made in reverse.
+      otherwise: [...["Cargo.toml", "README.md", "src/lib.rs"].map((path) => call("restore", { path })), call("edit_file", edit.paddock("src/lib.rs", ["50_000", "100_000"]))],
     }),
   ],
 };
