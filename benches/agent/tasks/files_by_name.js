@@ -1,6 +1,6 @@
 // All Rust sources by name.
 export default {
-  facts: ["src/export/json.rs", "tests/parse.rs"],
+  facts: [/export\/json\.rs/, /\bparse\.rs[^]*\bparse\.rs/],
   paddock: [{ tool: "glob", args: { pattern: "*.rs" } }],
   codex: [{ tool: "exec_command", args: { cmd: "find . -name '*.rs' -not -path './target/*'" } }],
   anthropic: [{ tool: "glob", args: { pattern: "*.rs" } }],

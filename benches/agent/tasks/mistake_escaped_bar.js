@@ -3,7 +3,7 @@ import { call, wrong } from "../calls.js";
 
 export default {
   mistake: true,
-  facts: [/src\/tables\.rs/, /src\/amount\.rs/],
+  facts: [/\btables\.rs/, /\bamount\.rs/],
   paddock: [wrong("grep", { pattern: "fn is_zero\\|fn is_retired" }, { says: /`?\|`? / }), call("grep", { pattern: "fn is_zero|fn is_retired" })],
   codex: [wrong("grep_files", { pattern: "fn is_zero\\|fn is_retired" }, { says: /`?\|`? / }), call("grep_files", { pattern: "fn is_zero|fn is_retired" })],
 };

@@ -3,7 +3,7 @@ import { call, wrong } from "../calls.js";
 
 export default {
   mistake: true,
-  facts: ["src/report.rs", "src/amount.rs"],
+  facts: ["report.rs", "amount.rs"],
   paddock: [
     wrong("grep", { pattern: "impl|writeln", path: "src/*.rs", output: "files" }, { says: "glob", otherwise: [call("grep", { pattern: "impl|writeln", path: "src", output: "files" })] }),
     call("grep", { pattern: "impl|writeln", glob: "src/*.rs", output: "files" }),

@@ -3,7 +3,7 @@ import { call, edit, EDITOR, wrong } from "../calls.js";
 
 const copied = ["    cargo clippy", "    cargo clippy --all-targets"];
 const exact = ["\tcargo clippy", "\tcargo clippy --all-targets"];
-const says = /tab/;
+const says = /tab|\\t|→/;
 
 export default {
   mistake: true,

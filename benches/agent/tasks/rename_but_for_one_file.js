@@ -9,7 +9,7 @@ const old = "hundredths()";
 export default {
   after: { "src/report.rs": [[old, "cents()"]], "tests/parse.rs": [[old, "cents()"]] },
   paddock: [
-    call("replace", args, { says: ["src/report.rs", "src/export/json.rs", "tests/parse.rs"] }),
+    call("replace", args, { says: ["report.rs", "json.rs", "parse.rs"] }),
     call("replace", { ...args, exclude_paths: ["src/export/json.rs"] }, {
       take,
       otherwise: [call("replace", { ...args, glob }, { take }), call("replace", { ...args, glob, plan: "{plan}" })],

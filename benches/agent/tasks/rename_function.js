@@ -14,6 +14,8 @@ const places = {
 };
 const renamed = (text) => text.replace("parse_amount", "read_amount");
 const files = Object.keys(places);
+/** Their names, since an answer may list them by directory. */
+const names = files.map((file) => file.split("/").at(-1));
 
 export default {
   after: Object.fromEntries(files.map((file) => [file, [[/\bparse_amount\b/g, "read_amount"]]])),
@@ -22,7 +24,7 @@ export default {
     { tool: "replace", args: { pattern: "\\bparse_amount\\b", replacement: "read_amount", plan: "{plan}" } },
   ],
   codex: [
-    { tool: "grep_files", args: { pattern: "\\bparse_amount\\b" }, says: files.map((file) => file) },
+    { tool: "grep_files", args: { pattern: "\\bparse_amount\\b" }, says: names },
     { tool: "exec_command", args: { cmd: "grep -nw parse_amount " + files.join(" ") } },
     {
       tool: "apply_patch",
@@ -32,7 +34,7 @@ export default {
     },
   ],
   anthropic: [
-    { tool: "grep", args: { pattern: "\\bparse_amount\\b" }, says: files },
+    { tool: "grep", args: { pattern: "\\bparse_amount\\b" }, says: names },
     ...files.flatMap((file) => places[file].map((old) => ({
       tool: "str_replace_based_edit_tool",
       args: { command: "str_replace", path: file, old_str: old, new_str: renamed(old) },
