@@ -3,6 +3,7 @@
 //! matches the plan.
 
 use paddock_search::cursor;
+use paddock_search::cursor::Position;
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
 use paddock_text::document::Document;
@@ -43,7 +44,7 @@ const MAX_MATCHES: usize = 100_000;
 const MAX_LISTED: usize = 100;
 const MAX_NOTED: usize = 10;
 
-/// Fingerprint of all cursors: the plan in a cursor tells for which arguments and files it is.
+/// Fingerprint of all cursors, whose path is a plan: the plan tells for which arguments and files it is.
 const CURSOR: &str = "replace";
 
 impl Operation for request::Replace {
@@ -109,7 +110,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
 /// not match them.
 fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) -> Result<Found<'w>> {
     let search = args.search();
-    let cursor: Option<(String, u64)> = cursor::open(args.cursor.as_deref().filter(|_| args.plan.is_none()), CURSOR)?;
+    let cursor = cursor::open(args.cursor.as_deref().filter(|_| args.plan.is_none()), CURSOR)?;
+    let lines_before = cursor.as_ref().and_then(|position| position.numbers.first()).copied().unwrap_or_default();
     let mut found = Found {
         workspace,
         replacer: Replacer::new(&search, &args.replacement)?,
@@ -122,7 +124,7 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) 
         unchangeable: Vec::new(),
         skipped: Skipped::default(),
         excluded: Excluded::new(workspace, &args.exclude_paths)?,
-        page: Page::new(cursor.as_ref().map_or(0, |(_, lines)| *lines), room),
+        page: Page::new(lines_before, room),
     };
     let resolved = workspace.resolve(&args.path, OPERATION)?;
     match resolved.existing(workspace, OPERATION)?.kind {
@@ -135,7 +137,7 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) 
     }
     match (&args.plan, &cursor) {
         (Some(plan), _) => plan::check((Term::Plan, plan), args, &found.files)?,
-        (None, Some((plan, _))) => plan::check((Term::Cursor, plan), args, &found.files)?,
+        (None, Some(position)) => plan::check((Term::Cursor, &position.path), args, &found.files)?,
         (None, None) => {}
     }
     found.excluded.check(found.total_files > 0)?;
@@ -314,7 +316,8 @@ impl Found<'_> {
         let applied = args.plan.is_some();
         let plan = (!applied && self.total_files > 0).then(|| plan::of(args, &self.files));
         let next = self.page.next().zip(plan.as_ref());
-        let next_cursor = next.and_then(|(lines, plan)| cursor::seal(CURSOR, &(plan, lines)));
+        let next_cursor =
+            next.map(|(lines, plan)| cursor::seal(CURSOR, &Position { numbers: vec![lines], path: plan.clone() }));
         let is_listed = |file: &&Planned| applied || file.is_on_page;
         let listed = self.changing().filter(is_listed).take(if applied { MAX_LISTED } else { usize::MAX });
         response::Replace {
