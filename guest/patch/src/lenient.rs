@@ -29,7 +29,7 @@ impl Applying<'_> {
                 }
             }
         }
-        let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        let old = hunk.old_texts();
         if old.is_empty() {
             let is_last = anchors.is_empty() || at_end;
             return Ok((if is_last { self.lines.count() } else { self.cursor }, None));
@@ -39,7 +39,7 @@ impl Applying<'_> {
         if found.is_none() && is_codex {
             shorter = hunk.without_last_blank();
             found = shorter.as_ref().and_then(|hunk| {
-                let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+                let old = hunk.old_texts();
                 if old.is_empty() { Some((Pass::Exact, self.cursor)) } else { self.located(&old, at_end) }
             });
         }
@@ -69,7 +69,7 @@ impl Applying<'_> {
             Matching::Codex => &Pass::ALL,
         };
         passes.iter().find_map(|pass| {
-            let place = self.folded(*pass).find(old.iter().copied(), from, 1).first().copied()?;
+            let place = self.folded(*pass).find(old, from, 1).first().copied()?;
             Some((*pass, place))
         })
     }
