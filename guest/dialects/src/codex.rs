@@ -130,12 +130,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
             format!("{} exceeds file length", names.name(*argument).unwrap_or_else(|| argument.name()))
         }
         Some(Detail::Envelope { line, fault }) => unreadable(*line, fault),
-        Some(Detail::Failures(failures)) => {
-            let names = DIALECT.names(failed.tool);
-            let texts: Vec<_> = failures.iter().map(|error| rejected(&error.clone().in_names(&names))).collect();
-            texts.join("\n\n")
-        }
-        Some(_) if error.code == Code::PatchRejected => rejected(error),
+        Some(Detail::Failures(failures)) => rejected(error, failures),
         _ => words(error),
     };
     Rendered::new(&json!({ "error": { "code": error.code, "message": message } }), message)
@@ -158,17 +153,22 @@ fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
     }
 }
 
-/// Renders the error of a patch that does not apply, in Codex's wording with our hint, if Codex has a wording for it.
-fn rejected(error: &ErrorText) -> String {
-    let path = error.path.as_deref().unwrap_or_default();
-    let text = match error.detail.as_deref() {
-        Some(Detail::NoContext(context)) => format!("Failed to find context '{context}' in {path}"),
-        Some(Detail::NoOldLines(lines)) => format!("Failed to find expected lines in {path}:\n{lines}"),
-        Some(Detail::NoFileToPatch) => format!("Failed to read file to update {path}"),
-        _ => return words(error),
-    };
-    let hint = error.hint.as_ref().map(|hint| format!("\n({hint})")).unwrap_or_default();
-    text + &hint
+/// Renders the error of a patch that does not apply: each failure in Codex's wording, if it has one, and our hint.
+fn rejected(error: &ErrorText, failures: &[(String, Detail)]) -> String {
+    let mut text = String::new();
+    for (path, detail) in failures {
+        text.push_str(&match detail {
+            Detail::NoContext(context) => format!("Failed to find context '{context}' in {path}\n"),
+            Detail::NoOldLines(lines) => format!("Failed to find expected lines in {path}:\n{lines}\n"),
+            Detail::NoFileToPatch => format!("Failed to read file to update {path}\n"),
+            Detail::Message(message) => format!("{message}\n"),
+            _ => return words(error),
+        });
+    }
+    match &error.hint {
+        Some(hint) => text + "(" + hint + ")",
+        None => text,
+    }
 }
 
 /// Lists the sections of the patch by their letters, as Codex does: each section, with the path as the patch spells it.

@@ -31,10 +31,10 @@ const HEAD: usize = 8 * 1024;
 
 /// Applies a patch to all its files or to none. A dry run plans the patch without writing.
 pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<response::ApplyPatch> {
-    let plan = Plan::make(workspace, args)?;
+    let mut plan = Plan::make(workspace, args)?;
     let files = plan.results();
-    let mut notes = plan.notes.clone();
-    let sections = plan.sections.clone();
+    let mut notes = std::mem::take(&mut plan.notes);
+    let sections = std::mem::take(&mut plan.sections);
     if !args.dry_run {
         notes.extend(commit(workspace, OPERATION, plan.changes())?);
     }
@@ -106,17 +106,21 @@ impl<'w> Plan<'w> {
         for part in parts {
             match self.part(part) {
                 Err(error) if error.code != Code::PatchRejected && self.failures.is_empty() => return Err(error),
-                Err(error) if !self.failures.contains(&error) => self.failures.push(error),
-                _ => {}
+                Err(error) => self.failures.push(error),
+                Ok(()) => {}
             }
             if self.failures.len() >= MAX_REJECTS {
                 break;
             }
         }
-        self.failures.truncate(MAX_REJECTS);
-        let Some((first, others)) = self.failures.split_first() else { return Ok(()) };
-        let all = others.iter().cloned().fold(first.clone(), Error::and_error);
-        Err(if others.is_empty() { all } else { all.detail(Detail::Failures(self.failures.clone())) })
+        let mut failures = std::mem::take(&mut self.failures).into_iter().take(MAX_REJECTS);
+        let Some(mut all) = failures.next() else { return Ok(()) };
+        let mut details = vec![subject(&mut all)];
+        for mut failure in failures {
+            details.push(subject(&mut failure));
+            all = all.and_error(failure);
+        }
+        Err(all.detail(Detail::Failures(details)))
     }
 
     fn part(&mut self, part: &FilePatch<'_>) -> Result<()> {
@@ -386,33 +390,26 @@ impl<'w> Plan<'w> {
 
     /// Converts the plan into the changes to commit.
     fn changes(mut self) -> Vec<FileChange> {
-        let moves: HashMap<usize, usize> = self
-            .files
-            .iter()
-            .enumerate()
-            .filter(|(_, file)| self.origin(file).is_some())
-            .filter_map(|(index, file)| Some((file.from?, index)))
-            .collect();
-        let targets: HashSet<usize> = moves.values().copied().collect();
-        let moved: HashMap<usize, (ResolvedPath, Option<Vec<u8>>)> = moves
-            .iter()
-            .filter_map(|(from, to)| {
-                let target = self.files.get_mut(*to)?;
-                Some((*from, (target.resolved.clone(), target.new.take())))
-            })
-            .collect();
-        let mut moved = moved;
-        let change = |(index, file): (usize, Planned)| {
-            if targets.contains(&index) {
-                return None;
+        let moved = self.files.iter().enumerate().filter(|(_, file)| self.origin(file).is_some());
+        let moves: Vec<(usize, usize)> = moved.filter_map(|(to, file)| Some((file.from?, to))).collect();
+        let mut changes = Vec::new();
+        for index in 0..self.files.len() {
+            if moves.iter().any(|(_, to)| *to == index) {
+                continue;
             }
-            let Planned { resolved, old, new, .. } = file;
-            if let Some((to, new)) = moved.remove(&index) {
-                return Some(FileChange { resolved, old: old.map(Into::into), new: new.map(Into::into), to: Some(to) });
+            let target = moves.iter().find(|(from, _)| *from == index).and_then(|(_, to)| self.files.get_mut(*to));
+            let target = target.map(|file| (file.resolved.clone(), file.new.take()));
+            let Some(file) = self.files.get_mut(index) else { continue };
+            let (old, mut new, mut to) = (file.old.take(), file.new.take(), None);
+            if let Some((resolved, moved)) = target {
+                (to, new) = (Some(resolved), moved);
             }
-            (old != new).then(|| FileChange { resolved, old: old.map(Into::into), new: new.map(Into::into), to: None })
-        };
-        self.files.into_iter().enumerate().filter_map(change).collect()
+            if to.is_some() || old != new {
+                let resolved = file.resolved.clone();
+                changes.push(FileChange { resolved, old: old.map(Into::into), new: new.map(Into::into), to });
+            }
+        }
+        changes
     }
 
     /// Returns the file that moved to this path as a whole: nothing existed here before, and the source no longer
@@ -425,6 +422,12 @@ impl<'w> Plan<'w> {
     fn is_origin(&self, index: usize) -> bool {
         self.files.iter().any(|file| file.from == Some(index) && self.origin(file).is_some())
     }
+}
+
+/// Returns the path and the subject of an error.
+fn subject(error: &mut Error) -> (String, Detail) {
+    let detail = error.detail.take().map_or_else(|| Detail::Message(error.message()), |detail| *detail);
+    (error.path.clone().unwrap_or_default(), detail)
 }
 
 fn rejected(path: &str, cause: &str) -> Error {

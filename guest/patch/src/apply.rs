@@ -129,8 +129,8 @@ impl Applying<'_> {
 
     /// Returns whether the old lines of a hunk occur more than once.
     fn is_repeated(&self, hunk: &Hunk<'_>) -> bool {
-        let mut old = hunk.old().map(|row| row.text).peekable();
-        old.peek().is_some() && self.haystack().find(old, self.cursor, 2).len() == 2
+        let old = hunk.old_texts();
+        !old.is_empty() && self.haystack().find(&old, self.cursor, 2).len() == 2
     }
 
     /// Adds a sentence about a mistake in the header of a hunk that was applied at the line with index `start`.
@@ -147,13 +147,13 @@ impl Applying<'_> {
     /// Returns the only location of the old lines of a chunk.
     fn sought(&self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
         let count = self.lines.count();
-        let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        let old = hunk.old_texts();
         // The applier of unified diffs, to which such a chunk is given, accepts no other line.
         if let (&[anchor], Matching::Strict) = (anchors, self.matching)
             && let Some(line) = unified::stated_line(anchor)
         {
             let start = if old.is_empty() { line } else { line.saturating_sub(1) };
-            let is_there = old.is_empty() || self.haystack().find(old.iter().copied(), start, 1) == [start];
+            let is_there = old.is_empty() || self.haystack().find(&old, start, 1) == [start];
             return Some(start)
                 .filter(|start| is_there && (self.cursor..=count).contains(start))
                 .ok_or_else(|| self.not_found(hunk, &old, &format!("its old lines are not at line {line}")));
@@ -166,7 +166,7 @@ impl Applying<'_> {
                 places => Err(ambiguous_anchor(anchors, places)),
             };
         }
-        let find = |from: usize, max: usize| self.haystack().find(old.iter().copied(), from, max);
+        let find = |from: usize, max: usize| self.haystack().find(&old, from, max);
         if at_end {
             let start = count.checked_sub(old.len()).filter(|start| *start >= self.cursor);
             return start
@@ -220,7 +220,7 @@ impl Applying<'_> {
     /// Returns the lines that equal `anchor`. If no line does, white space at both ends is ignored: an anchor only limits
     /// the search.
     fn anchor(&self, anchor: &str, from: usize, max: usize) -> Vec<usize> {
-        let exact = self.haystack().find(std::iter::once(anchor), from, max);
+        let exact = self.haystack().find(&[anchor], from, max);
         if !exact.is_empty() {
             return exact;
         }
@@ -238,14 +238,14 @@ impl Applying<'_> {
     }
 
     pub(super) fn not_found(&self, hunk: &Hunk<'_>, old: &[&str], cause: &str) -> Failure {
-        let elsewhere = self.cursor > 0 && !self.haystack().find(old.iter().copied(), 0, 1).is_empty();
+        let elsewhere = self.cursor > 0 && !self.haystack().find(old, 0, 1).is_empty();
         let hint = self.hint(hunk, self.cursor);
         let hint = if elsewhere { format!("chunks have to be in the order of the file; {hint}") } else { hint };
         Failure::new(cause, hint)
     }
 
     pub(super) fn hint(&self, hunk: &Hunk<'_>, meant: usize) -> String {
-        let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        let old = hunk.old_texts();
         hint(&self.lines, self.haystack(), &old, meant)
     }
 

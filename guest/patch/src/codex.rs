@@ -22,8 +22,7 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     let Some(mut first) = cursor.next() else { return Ok(None) };
     let mut text = patch.trim_end();
     if let Some(word) = heredoc(first.text) {
-        text =
-            text.rsplit_once('\n').filter(|(_, last)| last.ends_with(word)).map_or(text, |(above, _)| above.trim_end());
+        text = text.strip_suffix(word).unwrap_or(text).trim_end();
         cursor.skip_blank();
         let Some(line) = cursor.next() else { return Ok(None) };
         first = line;
@@ -31,8 +30,7 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     if first.text.trim() != BEGIN {
         return Ok(None);
     }
-    // The line break before the last line ends the line before it.
-    let (sections, last) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
+    let last = text.rsplit_once('\n').map_or(text, |(_, last)| last);
     if last.trim() != END {
         let line = text.split('\n').count();
         return Err(formats(
@@ -40,7 +38,7 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
         ));
     }
     let before = patch.len() - cursor.rest.len();
-    cursor.rest = sections.get(before..).unwrap_or("");
+    cursor.rest = text.get(before..text.len() - last.len()).unwrap_or("");
     Ok(Some(cursor))
 }
 

@@ -37,7 +37,7 @@ impl Applying<'_> {
                 }
             }
         }
-        let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        let old = hunk.old_texts();
         if old.is_empty() {
             let is_last = at_end || (is_codex && anchors.is_empty());
             return Ok((if is_last { self.lines.count() } else { self.cursor }, None));
@@ -49,7 +49,7 @@ impl Applying<'_> {
         if found.is_none() && (is_codex || !(at_end || self.lines.is_open())) {
             shorter = hunk.without_last_blank();
             found = shorter.as_ref().and_then(|hunk| {
-                let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+                let old = hunk.old_texts();
                 // In V4A, the text after the final newline is a blank line.
                 let last = self.lines.count().checked_sub(old.len()).filter(|last| *last >= self.cursor);
                 match is_codex {
@@ -89,7 +89,7 @@ impl Applying<'_> {
 
     fn first_by(&self, passes: &[Pass], old: &[&str], from: usize) -> Option<(Pass, usize)> {
         passes.iter().find_map(|pass| {
-            let place = self.folded(*pass).find(old.iter().copied(), from, 1).first().copied()?;
+            let place = self.folded(*pass).find(old, from, 1).first().copied()?;
             Some((*pass, place))
         })
     }

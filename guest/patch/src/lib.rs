@@ -75,6 +75,11 @@ impl<'p> Hunk<'p> {
         self.rows.iter().filter(|row| row.kind != RowKind::Add)
     }
 
+    /// Returns the texts of the old lines.
+    fn old_texts(&self) -> Vec<&'p str> {
+        self.old().map(|row| row.text).collect()
+    }
+
     /// Returns the hunk without its last old line and its last new line, each if it is blank; `None` if the last old line
     /// is not blank.
     ///

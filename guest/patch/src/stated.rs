@@ -15,7 +15,7 @@ impl Applying<'_> {
             Err(failure) if self.matching == Matching::Corrected && hunk.old().next().is_some() => failure,
             stated => return stated,
         };
-        let places = self.haystack().find(hunk.old().map(|row| row.text), self.cursor, MOST);
+        let places = self.haystack().find(&hunk.old_texts(), self.cursor, MOST);
         match places.as_slice() {
             [place] => self.stated(hunk, place + 1),
             [] => Err(failure),

@@ -76,7 +76,7 @@ pub fn splice(text: &str, edit: &Replacement) -> Option<Splice> {
     }
     let lines = Lines::new(text);
     let old: Vec<&str> = split(&edit.old_text).collect();
-    let resolved_paths = Haystack::new(&lines, Pass::Trimmed).find(old.iter().copied(), 0, 2);
+    let resolved_paths = Haystack::new(&lines, Pass::Trimmed).find(&old, 0, 2);
     let [resolved] = resolved_paths.as_slice() else { return None };
     let last = lines.get(resolved + old.len() - 1)?;
     let range = lines.start(*resolved)..lines.start(resolved + old.len()) - last.ending.len();

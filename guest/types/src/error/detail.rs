@@ -1,6 +1,6 @@
 //! The subject of a failure as data, for dialects that render a text of their own, which their models know.
 
-use crate::error::{Error, Term};
+use crate::error::Term;
 
 /// The subject of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +22,10 @@ pub enum Detail {
     NoContext(String),
     /// The old lines of a hunk are not in the file.
     NoOldLines(String),
-    /// Several parts of a patch do not apply.
-    Failures(Vec<Error>),
+    /// Several parts of a patch do not apply: the requested path of each, and its subject.
+    Failures(Vec<(String, Detail)>),
+    /// A failure that has no other subject: its message.
+    Message(String),
     /// A patch in an envelope cannot be read.
     Envelope {
         /// The line of the patch.
