@@ -93,9 +93,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Delete a file. Directories are refused.",
         params: &[required("path", "File, relative to the workspace")],
         effect: ToolTraits::Replaces { idempotent: false },
-        request: |args| {
-            Ok(Request::Delete(request::Delete { path: path(args), recursive: false, files_only: true }))
-        },
+        request: |args| Ok(Request::Delete(request::Delete { path: path(args), recursive: false, files_only: true })),
         answer: |_, response| {
             let delete = take!(Delete, response);
             let done = format!("Deleted {}", printable(&delete.path));

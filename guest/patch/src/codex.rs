@@ -22,7 +22,8 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     let Some(mut first) = cursor.next() else { return Ok(None) };
     let mut text = patch.trim_end();
     if let Some(word) = heredoc(first.text) {
-        text = text.rsplit_once('\n').filter(|(_, last)| last.ends_with(word)).map_or(text, |(above, _)| above.trim_end());
+        text =
+            text.rsplit_once('\n').filter(|(_, last)| last.ends_with(word)).map_or(text, |(above, _)| above.trim_end());
         cursor.skip_blank();
         let Some(line) = cursor.next() else { return Ok(None) };
         first = line;
@@ -201,7 +202,8 @@ fn rows<'p>(cursor: &mut Cursor<'p>, is_exact: bool) -> Result<(Vec<Row<'p>>, bo
             cursor.next();
             cursor.skip_blank();
             // Codex takes no chunk without `@@` after the end of the file.
-            let next = cursor.peek().filter(|line| is_exact && !is_marker(line.text) && anchor(line.text, true).is_none());
+            let next =
+                cursor.peek().filter(|line| is_exact && !is_marker(line.text) && anchor(line.text, true).is_none());
             return next.map_or(Ok((rows, true)), |line| Err(stray(line)));
         }
         if anchor(line.text, is_exact).is_some() || is_marker(line.text) {
@@ -296,7 +298,8 @@ mod tests {
     #[test]
     fn codex_takes_less_around_sections_and_more_in_chunks() {
         use paddock_types::request::Matching;
-        let of = |body: &str| crate::parse(&format!("*** Begin Patch\n{body}\n*** End Patch"), Matching::Codex).map(|_| ());
+        let of =
+            |body: &str| crate::parse(&format!("*** Begin Patch\n{body}\n*** End Patch"), Matching::Codex).map(|_| ());
         for body in [
             "*** Update File: f\n@@\n a",
             "*** Update File: f\n\n@@ \n-a",

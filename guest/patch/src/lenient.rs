@@ -23,7 +23,9 @@ impl Applying<'_> {
             let found = match is_codex {
                 true => self.first(&[anchor], self.cursor),
                 // The first of several anchors may be above the previous chunk.
-                false => self.first_by(&[Pass::Exact, Pass::Trimmed], &[anchor], if index == 0 { 0 } else { self.cursor }),
+                false => {
+                    self.first_by(&[Pass::Exact, Pass::Trimmed], &[anchor], if index == 0 { 0 } else { self.cursor })
+                }
             };
             match found {
                 Some((_, place)) => self.cursor = self.cursor.max(place + 1),

@@ -46,7 +46,9 @@ fn message(failed: &FailedCall<'_>) -> String {
             format!("Cannot {command} the {MEMORY_ROOT} directory itself")
         }
         Code::NotAFile | Code::InvalidPath if is_memory && command == "create" => format!("File {path} already exists"),
-        Code::NotAFile | Code::InvalidPath if is_memory && command != "view" => format!("The path {path} is not a file."),
+        Code::NotAFile | Code::InvalidPath if is_memory && command != "view" => {
+            format!("The path {path} is not a file.")
+        }
         Code::NotAFile if command != "view" && error.detail.as_deref() == Some(&Detail::IsDirectory) => {
             format!("The path {path} is a directory and only the `view` command can be used on directories")
         }

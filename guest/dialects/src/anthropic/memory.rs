@@ -116,7 +116,11 @@ fn file(args: &Args, path: &str, read: &response::Read) -> Result<Rendered> {
     let start = u64::try_from(first).unwrap_or(1).max(1);
     let count = u64::try_from(last).map_or(u64::MAX, |last| (last + 1).saturating_sub(start));
     // Only the empty line after a final newline is left to show.
-    let text = if read.next_offset.is_some() { read.content.strip_suffix('\n').unwrap_or(&read.content) } else { &read.content };
+    let text = if read.next_offset.is_some() {
+        read.content.strip_suffix('\n').unwrap_or(&read.content)
+    } else {
+        &read.content
+    };
     let is_past_end = read.end_line == 0 && start > 1;
     let lines = first_lines(text, start, 0, if is_past_end { 0 } else { count });
     let rest = more_lines(args, read);
