@@ -102,6 +102,13 @@ fn insert() {
     assert_eq!(fixture.get("open.txt"), "a\r\nb\r\nc");
     let past = error(&fixture, insert(99, "x"));
     assert_eq!(past, "Invalid `insert_line` parameter: 99. It should be within the range of lines of the file: [0, 6]");
+    let below = error(&fixture, json!({"command": "insert", "path": "a.txt", "insert_line": -1, "insert_text": "x"}));
+    assert_eq!(
+        below,
+        "Invalid `insert_line` parameter: -1. It should be within the range of lines of the file: [0, 6]"
+    );
+    let missing = error(&fixture, json!({"command": "insert", "path": "a.txt", "insert_line": 1}));
+    assert_eq!(missing, "Parameter `insert_text` is required for command: insert");
     let missing = error(&fixture, json!({"command": "insert", "path": "a.txt", "insert_text": "x"}));
     assert_eq!(missing, "Parameter `insert_line` is required for command: insert");
 }
@@ -111,20 +118,25 @@ fn memory() {
     let fixture = fixture();
     let memory = |arguments| fixture.ok("memory", arguments)["output"].as_str().unwrap().to_owned();
     let fails = |arguments| fixture.fails("memory", arguments)["error"].as_str().unwrap().to_owned();
-    let head =
-        "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
-    assert_eq!(memory(json!({"command": "view", "path": "/memories"})), format!("{head}\n0\t/memories"));
+    let head = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:";
+    assert_eq!(memory(json!({"command": "view", "path": "/memories"})), format!("{head}\n0B\t/memories"));
     let create = json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "one\ntwo\n"});
     assert_eq!(memory(create.clone()), "File created successfully at: /memories/notes/a.md");
     assert_eq!(fails(create), "Error: File /memories/notes/a.md already exists");
     assert_eq!(fixture.get("memories/notes/a.md"), "one\ntwo\n");
     let listed = memory(json!({"command": "view", "path": "/memories"}));
-    assert_eq!(listed, format!("{head}\n8\t/memories\n8\t/memories/notes/\n8\t/memories/notes/a.md"));
+    assert_eq!(listed, format!("{head}\n8B\t/memories\n8B\t/memories/notes/\n8B\t/memories/notes/a.md"));
     let shown = memory(json!({"command": "view", "path": "/memories/notes/a.md"}));
-    assert_eq!(shown, "Here's the content of /memories/notes/a.md with line numbers:\n     1\tone\n     2\ttwo");
+    assert_eq!(
+        shown,
+        "Here's the content of /memories/notes/a.md with line numbers:\n     1\tone\n     2\ttwo\n     3\t"
+    );
     let path = "/memories/notes/a.md";
     let edited = memory(json!({"command": "str_replace", "path": path, "old_str": "two", "new_str": "2"}));
-    assert_eq!(edited, "The memory file has been edited.\n     1\tone\n     2\t2");
+    assert_eq!(
+        edited,
+        "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tone\n     2\t2\n     3\t"
+    );
     let inserted = memory(json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "top\n"}));
     assert_eq!(inserted, "The file /memories/notes/a.md has been edited.");
     memory(json!({"command": "str_replace", "path": path, "old_str": "2\n", "new_str": "one\n"}));
@@ -137,11 +149,49 @@ fn memory() {
     assert_eq!(memory(rename.clone()), "Successfully renamed /memories/notes/a.md to /memories/b.md");
     assert_eq!(fails(rename), "Error: The path /memories/notes/a.md does not exist. Please provide a valid path.");
     assert_eq!(memory(json!({"command": "delete", "path": "/memories/notes"})), "Successfully deleted /memories/notes");
-    for path in ["/memories/../a.txt", "/a.txt", "a.txt", "/memoriesx/a", "../secret.txt"] {
-        assert!(fails(json!({"command": "view", "path": path})).contains("not below /memories"), "{path}");
+    for path in ["/memories/../a.txt", "/memoriesx/a", "/memories/x/../../a.txt"] {
+        let error = fails(json!({"command": "view", "path": path}));
+        assert_eq!(error, format!("Path {path} would escape /memories directory"));
     }
-    assert!(fails(json!({"command": "delete", "path": "/memories"})).contains("it is the memory itself"));
+    for path in ["/a.txt", "a.txt", "../secret.txt"] {
+        let error = fails(json!({"command": "view", "path": path}));
+        assert_eq!(error, format!("Path must start with /memories, got: {path}"));
+    }
+    fixture.link("memories/out", "../../secret.txt");
+    let out = fails(json!({"command": "view", "path": "/memories/out"}));
+    assert_eq!(out, "Path /memories/out would escape /memories directory");
+    let itself = fails(json!({"command": "delete", "path": "/memories"}));
+    assert_eq!(itself, "Cannot delete the /memories directory itself");
+    let itself = fails(json!({"command": "rename", "old_path": "/memories/", "new_path": "/memories/x"}));
+    assert_eq!(itself, "Cannot rename the /memories directory itself");
     assert!(fixture.has("memories/b.md"));
+}
+
+// The tests of the SDK's local memory tool.
+#[test]
+fn memory_as_in_the_sdk() {
+    let fixture = Fixture::new("anthropic");
+    let memory = |arguments| fixture.ok("memory", arguments)["output"].as_str().unwrap().to_owned();
+    let fails = |arguments| fixture.fails("memory", arguments)["error"].as_str().unwrap().to_owned();
+    let path = "/memories/a.txt";
+    memory(json!({"command": "create", "path": path, "file_text": "Line 1\nLine 2"}));
+    let head = format!("Here's the content of {path} with line numbers:\n");
+    let view = |range| memory(json!({"command": "view", "path": path, "view_range": range}));
+    assert_eq!(view(json!([1, 99])), format!("{head}     1\tLine 1\n     2\tLine 2"));
+    assert_eq!((view(json!([2, -1])), view(json!([2, 1]))), (format!("{head}     2\tLine 2"), head.clone()));
+    assert_eq!(view(json!([0, 1])), format!("{head}     1\tLine 1"));
+    let insert =
+        |line: i64, text: &str| json!({"command": "insert", "path": path, "insert_line": line, "insert_text": text});
+    memory(insert(1, "Inserted\n\n"));
+    assert_eq!(fixture.get("memories/a.txt"), "Line 1\nInserted\nLine 2\n");
+    for line in [10, -1] {
+        let range = format!("Invalid `insert_line` parameter: {line}. It should be within the range [0, 3].");
+        assert_eq!(fails(insert(line, "x")), range);
+    }
+    let directory = json!({"command": "str_replace", "path": "/memories", "old_str": "a", "new_str": "b"});
+    assert_eq!(fails(directory), "The path /memories is not a file.");
+    let exists = json!({"command": "rename", "old_path": path, "new_path": path});
+    assert!(fails(exists).contains(&format!("The destination {path} already exists")));
 }
 
 #[test]

@@ -113,7 +113,15 @@ fn file_list() {
     let files = fixture.ok("file.list", json!({}))["files"].clone();
     assert_eq!((&files[0]["path"], &files[0]["size"]), (&json!("a.txt"), &json!(14)));
     assert!(files[0]["modified"].as_str().unwrap().ends_with('Z'));
-    assert_eq!(files[1]["path"], "src/b.ts");
+    assert_eq!((&files[1]["path"], &files[1]["is_directory"]), (&json!("src"), &json!(true)));
+    assert_eq!(fixture.ok("file.list", json!({"pattern": "*.ts"}))["files"][0]["path"], "src/b.ts");
+    for path in ["", "  "] {
+        for tool in ["file.list", "file.read", "file.delete"] {
+            let error = fixture.fails(tool, json!({"path": path}));
+            assert_eq!(error["error"]["code"], "invalid-path", "{error}");
+        }
+    }
+    assert_eq!(fixture.ok("file.read", json!({"path": " a.txt "}))["total_lines"], 3);
     assert_eq!(fixture.ok("file.list", json!({"pattern": "**/*.ts"}))["files"].as_array().unwrap().len(), 1);
     assert_eq!(fixture.ok("file.list", json!({"path": "src"}))["files"][0]["path"], "src/b.ts");
     assert_eq!(fixture.fails("file.list", json!({"path": "nope"}))["error"]["code"], "not-found");

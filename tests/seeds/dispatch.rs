@@ -116,6 +116,10 @@ fn edit_file() {
     assert_eq!(two.value()["output"], "Applied 2 edits to a.txt");
     assert_eq!(fixture.get("a.txt"), "one\ndrei\n");
     assert_eq!(edit("nope", &[("a", "b")]).value()["error"], "FileNotFoundError");
+    // The words that the gem's own tests look for.
+    assert!(edit("nope", &[("a", "b")]).text.contains("file not found: "));
+    assert!(edit("a.txt", &[("four", "4")]).text.contains("not found: "));
+    assert!(edit("a.txt", &[("e", "E")]).text.contains("ambiguous: "));
     let missing = edit("a.txt", &[("one", "1"), ("four", "4")]);
     assert!(missing.text.contains("edit 2: `old_text` is not there"), "{}", missing.text);
     let twice = edit("a.txt", &[("e", "E")]);
@@ -150,6 +154,7 @@ fn list_files() {
     std::fs::remove_file(fixture.root().join(".hidden")).unwrap();
     let list = |arguments| fixture.ok("list_files", arguments)["output"].clone();
     assert_eq!(list(json!({})), "a.txt\nsrc/b.rb");
+    assert_eq!(list(json!({"path": ""})), "a.txt\nsrc/b.rb");
     assert_eq!(list(json!({"recursive": false})), "a.txt");
     assert_eq!(list(json!({"pattern": "*.rb"})), "src/b.rb");
     assert_eq!(list(json!({"path": "src"})), "src/b.rb");

@@ -162,6 +162,11 @@ fn list_directory() {
     assert!(names(&hidden).contains(&".editorconfig"));
     let pattern = json!({"directory_path": "./src", "pattern": "*.cs", "recursive": true, "max_depth": 10});
     assert_eq!(names(&fixture.ok("list_directory", pattern)), ["src/Program.cs", "src/deep/Model.cs"]);
+    // In .NET, `*.*` matches names without a dot.
+    for pattern in ["*", "*.*"] {
+        let all = fixture.ok("list_directory", json!({"directory_path": ".", "pattern": pattern}));
+        assert_eq!(names(&all), ["appsettings.json", "lib", "src"], "{pattern}");
+    }
     let shallow = json!({"directory_path": "src", "recursive": true, "max_depth": 1});
     assert_eq!(names(&fixture.ok("list_directory", shallow)), ["src/Program.cs", "src/deep"]);
     let all = json!({"directory_path": "src", "recursive": true});

@@ -97,6 +97,11 @@ fn grep_files() {
         "a.txt:2:two\na.txt:3:three\nsrc/deep/b.py:2:    return 1"
     );
     assert_eq!(grep(json!({"pattern": "return", "include": "*.{py,md}"}))["message"], "src/deep/b.py:2:    return 1");
+    for include in [json!(["*.py", "*.md"]), json!("*.py, *.md"), json!("[\"*.py\"]")] {
+        let found = grep(json!({"pattern": "return", "include": include}));
+        assert_eq!(found["message"], "src/deep/b.py:2:    return 1", "{include}");
+    }
+    assert_eq!(grep(json!({"pattern": "t", "include": " [] "}))["message"], grep(json!({"pattern": "t"}))["message"]);
     let one = grep(json!({"pattern": "t", "limit": 1}));
     assert_eq!((&one["message"], &one["truncated"]), (&json!("a.txt:2:two\n[truncated]"), &json!(true)));
     assert_eq!(grep(json!({"pattern": "nowhere"}))["message"], "No matches found.");
@@ -148,6 +153,18 @@ fn apply_patch_freeform() {
     let applied = fixture.ok("apply_patch_freeform", json!({"patch": patch}));
     assert_eq!(applied["message"], "M a.txt +1 -1\nD run.sh +0 -1");
     assert!(fixture.get("a.txt") == "one\n2\nthree\n" && !fixture.has("run.sh"));
+    // Line numbers are those of the diff in the envelope.
+    fixture.put("twice.txt", "x\ny\nx\n");
+    let numbered = |header: &str| {
+        let patch = format!("*** Begin Patch\n*** Update File: twice.txt\n@@ {header} @@\n-x\n+z\n*** End Patch");
+        json!({"patch": patch})
+    };
+    assert_eq!(fixture.fails("apply_patch_freeform", numbered("-2,1 +2,1"))["error"], "PatchApplyError");
+    fixture.ok("apply_patch_freeform", numbered("-3,1 +3,1"));
+    assert_eq!(fixture.get("twice.txt"), "x\ny\nz\n");
+    let unified = "*** Begin Patch\n--- a/twice.txt\n+++ b/twice.txt\n@@ -1,1 +1,1 @@\n-x\n+w\n*** End Patch";
+    fixture.ok("apply_patch_freeform", json!({"patch": unified}));
+    assert_eq!(fixture.get("twice.txt"), "w\ny\nz\n");
     // White space counts: the applier is strict.
     let loose = "*** Begin Patch\n*** Update File: a.txt\n@@\n-2  \n+two\n*** End Patch";
     assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": loose}))["error"], "PatchApplyError");

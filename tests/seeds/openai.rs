@@ -31,6 +31,20 @@ fn matching_is_as_loose_as_the_tool_s() {
     assert_eq!(fixture.get("a.txt"), "F\n  a\ng\nb\n");
     fixture.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n-a\n+A\n b"));
     assert_eq!(fixture.get("crlf.txt"), "A\r\nb", "line endings and the missing final newline stay");
+    // Lines without a place are put where the last part ended: at first, at the start.
+    fixture.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n+x\n*** End Patch\n"));
+    assert_eq!(fixture.get("crlf.txt"), "x\r\nA\r\nb");
+    for (name, text, diff) in [("empty", "", "@@\r\n+a\n+b"), ("line", "a", "@@\n a\r\n+b\r\n*** End of File")] {
+        fixture.put(name, text);
+        fixture.ok("apply_patch", operation("update_file", name, diff));
+    }
+    assert_eq!((fixture.get("empty").as_str(), fixture.get("line").as_str()), ("a\r\nb\r\n", "a\r\nb"));
+    fixture.ok("apply_patch", operation("create_file", "made", "+a\r\n+b\n+"));
+    assert_eq!(fixture.get("made"), "a\r\nb\r\n");
+    // Of several anchors, each has to be there.
+    fixture.put("c.py", "class A\n  f\n");
+    let missing = fixture.fails("apply_patch", operation("update_file", "c.py", "@@ class A\n@@   g\n-  f\n+  h"));
+    assert!(missing["output"].as_str().unwrap().contains("`  g` is not there"), "{missing}");
     fixture.put("q.txt", "“q”\n");
     let quotes = fixture.fails("apply_patch", operation("update_file", "q.txt", "@@\n-\"q\"\n+x"));
     assert_eq!(quotes["status"], "failed");

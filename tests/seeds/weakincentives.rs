@@ -43,7 +43,7 @@ fn read_file() {
     let read = |arguments| fixture.ok("read_file", arguments)["value"].clone();
     assert_eq!(
         read(json!({"path": "a.txt"})),
-        json!({"path": "a.txt", "content": "one\ntwö x two\nthree", "total_lines": 3, "offset": 0, "limit": 2000})
+        json!({"path": "a.txt", "content": "one\ntwö x two\nthree", "total_lines": 3, "offset": 0, "limit": 3})
     );
     let page = read(json!({"path": "a.txt", "offset": 1, "limit": 1}));
     assert_eq!((&page["content"], &page["offset"], &page["limit"]), (&json!("twö x two"), &json!(1), &json!(1)));
@@ -70,7 +70,8 @@ fn exists_is_file_is_dir() {
     assert_eq!(all("to-file"), (true, true, false));
     assert_eq!(all("to-dir"), (true, false, true));
     assert_eq!(all("to-nothing"), (false, false, false));
-    assert_eq!(fixture.fails("exists", json!({"path": "../secret.txt"}))["error"], "SecurityError");
+    assert_eq!(all("../secret.txt"), (false, false, false));
+    assert_eq!(all(""), (true, false, true));
 }
 
 // 82: "class WriteResult: path, bytes_written, created (True if file was created, False if modified)"
@@ -94,9 +95,11 @@ fn write_file() {
 fn rm_returns_the_count() {
     let fixture = fixture();
     assert_eq!(fixture.ok("rm", json!({"path": "a.txt"}))["value"], 1);
-    let error = fixture.fails("rm", json!({"path": "src"}));
+    let error = fixture.fails("rm", json!({"path": "src", "recursive": false}));
     assert!(error["message"].as_str().unwrap().contains("`recursive`"), "{error}");
-    assert_eq!(fixture.ok("rm", json!({"path": "src", "recursive": true}))["value"], 2);
+    assert_eq!(error["error"], "IsADirectoryError");
+    // "rm: Remove files or directories recursively."
+    assert_eq!(fixture.ok("rm", json!({"path": "src"}))["value"], 2);
     assert_eq!(fixture.fails("rm", json!({"path": "src"}))["error"], "FileNotFoundError");
 }
 
@@ -110,6 +113,8 @@ fn mkdir_with_parents() {
     assert!(error["message"].as_str().unwrap().contains("`parents`"), "{error}");
     fixture.ok("mkdir", json!({"path": "x/y", "parents": true}));
     fixture.ok("mkdir", json!({"path": "x/y", "parents": true}));
+    fixture.ok("mkdir", json!({"path": "."}));
+    assert_eq!(fixture.fails("mkdir", json!({"path": "a.txt", "parents": true}))["error"], "FileExistsError");
     assert!(fixture.root().join("x/y").is_dir());
 }
 
@@ -121,9 +126,69 @@ fn glob() {
     let found = fixture.ok("glob", json!({"pattern": "**/*.py"}))["value"].clone();
     assert_eq!((&found["pattern"], &found["matches"][0]["path"]), (&json!("**/*.py"), &json!("src/b.py")));
     assert_eq!(found["matches"][0]["size_bytes"], 6);
-    let all = fixture.ok("glob", json!({"pattern": "*", "path": "."}))["value"]["matches"].clone();
-    let kinds: Vec<_> = all.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["file", "directory", "file"]);
+    fixture.put(".gitignore", "build/\n");
+    fixture.put("build/c.py", "x = 2\n");
+    let paths = |arguments| {
+        let found = fixture.ok("glob", arguments)["value"]["matches"].clone();
+        found.as_array().unwrap().iter().map(|entry| entry["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // As in `fnmatch`, `*` matches `/` too; only files are found, ignored and hidden ones among them.
+    assert_eq!(paths(json!({"pattern": "*"})), [".gitignore", "a.txt", "build/c.py", "src/b.py"]);
+    assert_eq!(paths(json!({"pattern": "s*.py"})), ["src/b.py"]);
+    assert_eq!(paths(json!({"pattern": "b.py"})), Vec::<String>::new());
+    assert_eq!(paths(json!({"pattern": "*", "path": "nowhere"})), Vec::<String>::new());
+    let found = fixture.ok("grep", json!({"pattern": "x", "glob_filter": "*.py"}))["value"]["matches"].clone();
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["path"]), (2, &json!("build/c.py")));
+    assert_eq!(fixture.ok("grep", json!({"pattern": "x", "path": "nowhere"}))["value"]["matches"], json!([]));
+}
+
+// The tools of the original: paths may start with a slash, and `write_file` refuses an existing file.
+#[test]
+fn paths_of_the_tool_layer() {
+    let fixture = fixture();
+    let read = |path: &str| fixture.ok("read_file", json!({"file_path": path}))["value"]["content"].clone();
+    fixture.ok("write_file", json!({"file_path": "/docs/readme.md", "content": "hi"}));
+    assert_eq!(fixture.get("docs/readme.md"), "hi");
+    assert_eq!((read("/docs/readme.md"), read(" docs/readme.md ")), (json!("hi"), json!("hi")));
+    assert_eq!(fixture.ok("ls", json!({"path": "/"}))["value"], fixture.ok("ls", json!({}))["value"]);
+    assert_eq!(fixture.ok("ls", json!({"path": ""}))["value"], fixture.ok("ls", json!({}))["value"]);
+    // A path that begins like one of the host is not taken for one of the workspace.
+    assert_eq!(fixture.fails("write_file", json!({"path": "/usr/x", "content": ""}))["error"], "SecurityError");
+    fixture.put("usr/x", "own");
+    assert_eq!(read("/usr/x"), "own");
+    let exists = json!({"file_path": "a.txt", "content": "new"});
+    assert_eq!(fixture.fails("write_file", exists)["error"], "FileExistsError");
+    fixture.ok("write_file", json!({"file_path": "a.txt", "content": "new", "create_only": false}));
+    fixture.ok("write_file", json!({"path": "a.txt", "content": "newer"}));
+    assert_eq!(fixture.get("a.txt"), "newer");
+}
+
+// The contract suite: "Path depth exceeds limit of 16 segments", "Path segment exceeds limit of 80 characters", "Cannot write
+// to root directory", "file contains binary content".
+#[test]
+fn value_errors() {
+    let fixture = fixture();
+    let deep = vec!["d"; 17].join("/");
+    for path in ["", "  ", ".", "/", &deep, &"a".repeat(81), "a\0b"] {
+        let error = fixture.fails("write_file", json!({"path": path, "content": "x"}));
+        assert_eq!(error["error"], "ValueError", "{path}: {error}");
+    }
+    assert_eq!(fixture.fails("mkdir", json!({"path": deep, "parents": true}))["error"], "ValueError");
+    fixture.ok("write_file", json!({"path": "d/".repeat(15) + &"a".repeat(80), "content": "x"}));
+    fixture.put("b.bin", b"MZ\0\x01".as_slice());
+    fixture.put("odd.bin", b"\xff\xfe\0\x01\x80".as_slice());
+    for path in ["b.bin", "odd.bin"] {
+        assert_eq!(fixture.fails("read_file", json!({"path": path}))["error"], "ValueError");
+    }
+    for limit in [0, -2] {
+        assert_eq!(fixture.fails("read_file", json!({"path": "a.txt", "limit": limit}))["error"], "ValueError");
+    }
+    // "READ_ENTIRE_FILE should read entire file without truncation"
+    fixture.put("long.txt", "line\n".repeat(2_500));
+    let all = fixture.ok("read_file", json!({"path": "long.txt", "limit": -1}))["value"].clone();
+    assert_eq!((&all["limit"], &all["total_lines"]), (&json!(2_500), &json!(2_500)));
+    let past = fixture.ok("read_file", json!({"path": "a.txt", "offset": 9}))["value"].clone();
+    assert_eq!((&past["offset"], &past["limit"], &past["content"]), (&json!(3), &json!(0), &json!("")));
 }
 
 // 95: "class GrepResult: pattern, matches"

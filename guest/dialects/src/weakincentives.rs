@@ -19,8 +19,10 @@ use crate::{Dialect, line_numbers};
 
 mod commands;
 mod paths;
+mod search;
 
 use crate::weakincentives::paths::{directory, fnmatch, made, named};
+use crate::weakincentives::search::{glob, grep};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -365,56 +367,6 @@ fn edit_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rend
     let edit = take!(Edit, response);
     let value = json!({ "path": edit.path, "replacements": edit.edits_applied });
     Ok(reported(value, render(&Response::Edit(edit), &asked.names)))
-}
-
-fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let response = match response {
-        Err(error) if matches!(error.code, Code::NotFound | Code::NotADirectory) => return Ok(nowhere(asked, &error)),
-        response => response,
-    };
-    let mut glob = take!(Glob, response);
-    // They are about the pattern as it was rewritten.
-    glob.notes.clear();
-    let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
-    let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
-    let truncated = glob.truncated;
-    Ok(reported(value, render(&Response::Glob(glob), &asked.names)).truncated(truncated))
-}
-
-/// Renders a search in something that is no directory, which finds nothing in the original.
-fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
-    let value = json!({ "pattern": asked.args.text("pattern"), "matches": [] });
-    reported(value, format!("[nothing was searched: {}]", error.message()))
-}
-
-/// Renders matches. Offsets in a line count characters, as in Python.
-fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let response = match response {
-        Err(error) if matches!(error.code, Code::NotFound | Code::NotADirectory) => return Ok(nowhere(asked, &error)),
-        response => response,
-    };
-    let mut grep = take!(Grep, response);
-    if grep.files_searched == 0 {
-        // They are about the filter as it was rewritten.
-        grep.notes.clear();
-    }
-    let shown = |found: &response::GrepMatch| {
-        let characters = |at: u64| {
-            let at = usize::try_from(at.saturating_sub(found.text_start)).unwrap_or(usize::MAX);
-            found.text.char_indices().take_while(|(start, _)| *start < at).count()
-        };
-        json!({
-            "path": found.path,
-            "line_number": found.line,
-            "line_content": found.text,
-            "match_start": characters(found.match_start),
-            "match_end": characters(found.match_end),
-        })
-    };
-    let matches: Vec<_> = grep.matches.iter().map(shown).collect();
-    let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
-    let truncated = grep.truncated;
-    Ok(reported(value, render(&Response::Grep(grep), &asked.names)).truncated(truncated))
 }
 
 fn stat(args: &Args) -> Result<Request> {

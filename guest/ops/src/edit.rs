@@ -225,7 +225,7 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     if is_open && is_last {
         new.insert_str(0, near);
     }
-    if !(new.ends_with('\n') && !new.is_empty()) && (insert.ends_file || !(is_open && is_last)) {
+    if !new.ends_with('\n') && (insert.ends_file || !(is_open && is_last)) {
         new.push_str(near);
     }
     let check_size = |size| check_size(workspace, size).map_err(|error| error.on(OPERATION, &resolved.requested_path));

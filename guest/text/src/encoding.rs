@@ -18,9 +18,14 @@ pub struct Detected {
     pub bom: usize,
 }
 
-/// Returns whether the first bytes of a file (8 KiB suffice) are not text: they contain a NUL byte and are not UTF-16.
+/// Returns whether the first bytes of a file (8 KiB suffice) are not text: they contain a NUL byte and are not UTF-16, or
+/// they are all of the file, with a byte order mark of UTF-16 and half a unit at the end.
 pub fn is_binary(head: &[u8]) -> bool {
     let head = head.get(..HEAD_SIZE).unwrap_or(head);
+    let is_marked = head.starts_with(bom(UTF_16LE)) || head.starts_with(bom(UTF_16BE));
+    if is_marked && head.len() % 2 == 1 {
+        return true;
+    }
     memchr::memchr(0, head).is_some() && utf16(head).is_none()
 }
 
@@ -169,6 +174,7 @@ mod tests {
         assert!(is_binary(&[0; 9000]));
         assert!(is_binary(b"text\0text"));
         assert!(!is_binary(b"text"));
+        assert!(is_binary(b"\xff\xfea\0b") && is_binary(b"\xfe\xffa") && !is_binary(b"\xff\xfe"));
         assert!(!is_binary(&utf16le("text\r\nmore")));
         assert_eq!(detect(&utf16le("text\r\nmore")).encoding, UTF_16LE);
         let be: Vec<u8> = "größe\n".encode_utf16().flat_map(u16::to_be_bytes).collect();

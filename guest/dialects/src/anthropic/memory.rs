@@ -167,5 +167,5 @@ fn human(bytes: u64) -> String {
         size /= 1024.0;
         unit = next;
     }
-    if size.fract() == 0.0 { format!("{size}{unit}") } else { format!("{size:.1}{unit}") }
+    if size.fract() == 0.0 { format!("{size:.0}{unit}") } else { format!("{size:.1}{unit}") }
 }
