@@ -2,8 +2,6 @@
 //! that would change, with a plan. A call with the plan searches again and applies the replacement if the result still
 //! matches the plan.
 
-use paddock_search::cursor;
-use paddock_search::cursor::Position;
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
 use paddock_text::document::Document;
@@ -43,9 +41,6 @@ const MAX_MATCHES: usize = 100_000;
 /// Maximum number of files that a result lists, and of unchangeable files that its notes name.
 const MAX_LISTED: usize = 100;
 const MAX_NOTED: usize = 10;
-
-/// Fingerprint of all cursors, whose path is a plan: the plan tells for which arguments and files it is.
-const CURSOR: &str = "replace";
 
 impl Operation for request::Replace {
     fn name(&self) -> &'static str {
@@ -91,16 +86,17 @@ impl ChangingOperation for request::Replace {
 /// Plans a replacement, or applies it if the request has a plan.
 pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<response::Replace> {
     let is_planned = args.plan.is_some();
-    let found = find(workspace, args, if is_planned { 0 } else { workspace.policy.limits.max_result_bytes })?;
+    let mut found = find(workspace, args, if is_planned { 0 } else { workspace.policy.limits.max_result_bytes })?;
     let mut result = found.result(args);
     if is_planned {
-        let changes = found.files.into_iter().filter(|file| !file.is_excluded).map(|file| FileChange {
-            resolved: file.resolved,
-            old: Some(file.old.into()),
-            new: Some(file.new.into()),
-            to: None,
-        });
-        result.notes.extend(commit(workspace, OPERATION, changes.collect())?);
+        let mut changes = Vec::new();
+        for file in found.files {
+            if !file.is_excluded {
+                let (old, new) = (Some(file.old.into()), Some(file.new.into()));
+                changes.push(FileChange { resolved: file.resolved, old, new, to: None });
+            }
+        }
+        result.notes.extend(commit(workspace, OPERATION, changes)?);
         result.backup = workspace.backup();
     }
     Ok(result)
@@ -110,8 +106,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
 /// not match them.
 fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) -> Result<Found<'w>> {
     let search = args.search();
-    let cursor = cursor::open(args.cursor.as_deref().filter(|_| args.plan.is_none()), CURSOR)?;
-    let lines_before = cursor.as_ref().and_then(|position| position.numbers.first()).copied().unwrap_or_default();
+    let cursor = args.cursor.as_deref().filter(|_| args.plan.is_none()).map(plan::open).transpose()?;
     let mut found = Found {
         workspace,
         replacer: Replacer::new(&search, &args.replacement)?,
@@ -124,7 +119,7 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) 
         unchangeable: Vec::new(),
         skipped: Skipped::default(),
         excluded: Excluded::new(workspace, &args.exclude_paths)?,
-        page: Page::new(lines_before, room),
+        page: Page::new(cursor.map_or(0, |(lines, _)| lines), room),
     };
     let resolved = workspace.resolve(&args.path, OPERATION)?;
     match resolved.existing(workspace, OPERATION)?.kind {
@@ -135,9 +130,9 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) 
         }
         kind => return Err(resolved.not_a_file(OPERATION, kind)),
     }
-    match (&args.plan, &cursor) {
+    match (&args.plan, cursor) {
         (Some(plan), _) => plan::check((Term::Plan, plan), args, &found.files)?,
-        (None, Some(position)) => plan::check((Term::Cursor, &position.path), args, &found.files)?,
+        (None, Some((_, plan))) => plan::check((Term::Cursor, plan), args, &found.files)?,
         (None, None) => {}
     }
     found.excluded.check(found.total_files > 0)?;
@@ -312,27 +307,24 @@ impl Found<'_> {
         Ok(())
     }
 
-    fn result(&self, args: &request::Replace) -> response::Replace {
+    fn result(&mut self, args: &request::Replace) -> response::Replace {
         let applied = args.plan.is_some();
         let plan = (!applied && self.total_files > 0).then(|| plan::of(args, &self.files));
-        let next = self.page.next().zip(plan.as_ref());
-        let next_cursor =
-            next.map(|(lines, plan)| cursor::seal(CURSOR, &Position { numbers: vec![lines], path: plan.clone() }));
-        let is_listed = |file: &&Planned| applied || file.is_on_page;
-        let listed = self.changing().filter(is_listed).take(if applied { MAX_LISTED } else { usize::MAX });
+        let next_cursor = self.page.next().zip(plan.as_ref()).map(|(lines, plan)| plan::cursor(lines, plan));
+        let mut files = Vec::new();
+        for file in self.changing() {
+            if if applied { files.len() < MAX_LISTED } else { file.is_on_page } {
+                let (path, replacements) = (file.resolved.path.clone(), file.count);
+                files.push(ReplacedFile { path, replacements, etag: etag(&file.new) });
+            }
+        }
         response::Replace {
-            files: listed
-                .map(|file| ReplacedFile {
-                    path: file.resolved.path.clone(),
-                    replacements: file.count,
-                    etag: etag(&file.new),
-                })
-                .collect(),
+            truncated: next_cursor.is_some() || applied && self.total_files > MAX_LISTED as u64,
+            files,
             total_files: self.total_files,
             total_replacements: self.replacements,
-            lines: self.page.lines.clone(),
+            lines: std::mem::take(&mut self.page.lines),
             plan,
-            truncated: next_cursor.is_some() || applied && self.total_files > MAX_LISTED as u64,
             next_cursor,
             applied,
             files_searched: self.searched,
@@ -637,9 +629,9 @@ mod tests {
         let changed = call(&fs, &policy, &args).unwrap_err();
         assert_eq!(changed.message(), "cannot replace: changed since the plan was made: `f8`");
         assert!(changed.hint_text().unwrap().contains("call again without `cursor`"));
-        for forged in ["", "bnVsbA", "!"] {
+        for forged in ["", "bnVsbA", "1-", "x-0123456789abcdef-AAAA", "1-0123456789abcdef-AAA"] {
             let args = Replace { cursor: Some(forged.to_owned()), ..asked("x", "y") };
-            assert_eq!(call(&fs, &policy, &args).unwrap_err().code, Code::InvalidArgument);
+            assert_eq!(call(&fs, &policy, &args).unwrap_err().message(), "argument `cursor`: it is not a cursor");
         }
     }
 

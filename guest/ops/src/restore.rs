@@ -305,7 +305,7 @@ impl<'w> Undo<'w> {
         }
         // Outer directories are created before inner ones.
         let mut directories = std::mem::take(&mut self.directories);
-        directories.sort_by_key(|resolved| resolved.path.len());
+        outer_first(&mut directories);
         for resolved in &directories {
             self.make(resolved)?;
         }
@@ -313,8 +313,8 @@ impl<'w> Undo<'w> {
             links::link(self.workspace, OPERATION, &self.again(&resolved)?, &target)?;
         }
         let mut emptied = std::mem::take(&mut self.emptied);
-        emptied.sort_by_key(|resolved| std::cmp::Reverse(resolved.path.len()));
-        for resolved in &emptied {
+        outer_first(&mut emptied);
+        for resolved in emptied.iter().rev() {
             self.workspace.check_change(resolved, OPERATION)?;
             self.workspace.check_movable(resolved, OPERATION)?;
             match links::remove(self.workspace, resolved) {
@@ -378,4 +378,9 @@ impl<'w> Undo<'w> {
     fn changed(&self, kind: ChangeKind, resolved: &ResolvedPath) {
         self.workspace.changed(Change { kind, path: resolved.path.clone(), to: None, size: None });
     }
+}
+
+/// Sorts directories so that outer ones come before inner ones.
+fn outer_first(directories: &mut [ResolvedPath]) {
+    directories.sort_unstable_by(|a, b| a.path.len().cmp(&b.path.len()).then_with(|| a.path.cmp(&b.path)));
 }

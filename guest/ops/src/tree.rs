@@ -168,7 +168,7 @@ impl Levels {
     /// Returns the entries that fit, in the order of the walk.
     fn finish(self) -> Vec<Leaf> {
         let mut leaves: Vec<Leaf> = self.levels.into_iter().flatten().collect();
-        leaves.sort_by(|a, b| path_order::compare(&a.path, &b.path));
+        leaves.sort_unstable_by(|a, b| path_order::compare(&a.path, &b.path));
         leaves
     }
 }

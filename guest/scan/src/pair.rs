@@ -22,12 +22,14 @@ pub struct Pair {
 impl Pair {
     /// Creates a searcher; `None` if the literal is empty.
     pub fn new(needle: Vec<u8>) -> Option<Self> {
-        let mut places: Vec<usize> = (0..needle.len().min(MAX_PLACES)).collect();
-        let rarity = |place: &usize| needle.get(*place).map_or(1.0, |byte| frequency(*byte));
-        places.sort_by(|a, b| rarity(a).total_cmp(&rarity(b)));
-        let first = *places.first()?;
-        let other = places.iter().find(|place| needle.get(**place) != needle.get(first));
-        let second = other.or(places.get(1)).copied().unwrap_or(first);
+        let rarity = |place: usize| needle.get(place).map_or(1.0, |byte| frequency(*byte));
+        let rarest = |but: &dyn Fn(usize) -> bool| {
+            let places = (0..needle.len().min(MAX_PLACES)).filter(|place| !but(*place));
+            places.min_by(|a, b| rarity(*a).total_cmp(&rarity(*b)))
+        };
+        let first = rarest(&|_| false)?;
+        let other = rarest(&|place| needle.get(place) == needle.get(first));
+        let second = other.or_else(|| rarest(&|place| place == first)).unwrap_or(first);
         let block = |place: usize| needle.get(place).map(|byte| Block::of(*byte));
         Some(Self { blocks: (block(first)?, block(second)?), needle, first, second })
     }

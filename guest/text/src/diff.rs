@@ -27,15 +27,19 @@ pub struct Change {
 /// text.
 pub fn compose(before: &[Change], splices: &[Splice]) -> Vec<Change> {
     // Each change is a range of the second text, with its difference in length to the first and the third text.
-    let older = before.iter().map(|c| (c.new.clone(), grown(c.new.len(), c.old.len()), 0));
-    let newer = splices.iter().map(|s| (s.range.clone(), 0, grown(s.text.len(), s.range.len())));
-    let mut steps: Vec<_> = older.chain(newer).collect();
-    steps.sort_by_key(|(range, _, _)| (range.start, range.end));
+    // Both lists are in order.
+    let mut older = before.iter().map(|c| (c.new.clone(), grown(c.new.len(), c.old.len()), 0)).peekable();
+    let mut newer = splices.iter().map(|s| (s.range.clone(), 0, grown(s.text.len(), s.range.len()))).peekable();
+    let mut next = || match (older.peek(), newer.peek()) {
+        (Some((old, ..)), Some((new, ..))) if (new.start, new.end) < (old.start, old.end) => newer.next(),
+        (None, _) => newer.next(),
+        (Some(_), _) => older.next(),
+    };
 
     let (mut old_shift, mut new_shift) = (0, 0);
     let mut changes: Vec<Change> = Vec::new();
     let mut middle_end = None;
-    for (range, from_old, to_new) in steps {
+    while let Some((range, from_old, to_new)) = next() {
         let joined = changes.last_mut().filter(|_| middle_end.is_some_and(|end| range.start <= end));
         let end = middle_end.filter(|_| joined.is_some()).map_or(range.end, |end: usize| end.max(range.end));
         let old_start = range.start.saturating_add_signed(-old_shift);

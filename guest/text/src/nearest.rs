@@ -59,11 +59,11 @@ struct Place<'t> {
 
 /// Returns ranges that equal the wanted text except for white space and letter case.
 fn squeezed_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
-    let needle: String = squeeze(wanted).collect();
+    let needle = without_space(wanted).to_lowercase();
     if needle.is_empty() {
         return Vec::new();
     }
-    let hay: String = squeeze(text).collect();
+    let hay = without_space(text).to_lowercase();
     let starts = memchr::memmem::find_iter(hay.as_bytes(), &needle).take(MAX_CANDIDATES);
     starts
         .filter_map(|start| {
@@ -79,41 +79,53 @@ fn squeezed_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
         .collect()
 }
 
-/// Returns the characters that are not white space, in lower case.
-fn squeeze(text: &str) -> impl Iterator<Item = char> {
-    text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase)
+/// Returns the characters that are not white space.
+fn without_space(text: &str) -> String {
+    let mut rest = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !c.is_whitespace() {
+            rest.push(c);
+        }
+    }
+    rest
 }
 
 /// Returns the offset of the character to which the byte `squeezed` of the squeezed text belongs.
 fn unsqueeze(text: &str, squeezed: usize) -> Option<usize> {
     let mut passed = 0;
-    let visible = text.char_indices().filter(|(_, c)| !c.is_whitespace());
-    visible
-        .map(|(at, c)| {
-            passed += c.to_lowercase().map(char::len_utf8).sum::<usize>();
-            (at, passed)
-        })
-        .find(|(_, passed)| *passed > squeezed)
-        .map(|(at, _)| at)
+    for (at, c) in text.char_indices() {
+        if c.is_whitespace() {
+            continue;
+        }
+        for lower in c.to_lowercase() {
+            passed += lower.len_utf8();
+        }
+        if passed > squeezed {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Describes how the candidate lines differ from the wanted text.
 fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
-    let same = found.chars().filter(|c| !c.is_whitespace()).eq(wanted.chars().filter(|c| !c.is_whitespace()));
-    let spaced_alike = found.to_lowercase() == wanted.trim().to_lowercase();
-    if !same {
-        return if spaced_alike { "letter case" } else { "white space and letter case" };
+    let is_spaced_alike = found.to_lowercase() == wanted.trim().to_lowercase();
+    if without_space(found) != without_space(wanted) {
+        return if is_spaced_alike { "letter case" } else { "white space and letter case" };
     }
-    let pairs = || lines.lines().zip(wanted.trim_matches(['\n', '\r']).lines());
     if found.lines().count() != wanted.trim().lines().count() {
         return "line breaks";
     }
-    let lead = |line: &str| line.len() - line.trim_start().len();
-    let indent = |line: &str| line.get(..lead(line)).unwrap_or_default().to_owned();
-    let indent_differs = pairs().any(|(a, b)| indent(a) != indent(b));
-    let tabs_differ = pairs().any(|(a, b)| indent(a).contains('\t') != indent(b).contains('\t'));
-    let body_differs = pairs().any(|(a, b)| a.trim() != b.trim());
-    match (spaced_alike || !body_differs, indent_differs, tabs_differ) {
+    let (mut indent_differs, mut tabs_differ, mut body_differs) = (false, false, false);
+    for (line, wanted) in lines.lines().zip(wanted.trim_matches(['\n', '\r']).lines()) {
+        let (body, wanted_body) = (line.trim_start(), wanted.trim_start());
+        let indent = line.strip_suffix(body).unwrap_or_default();
+        let wanted_indent = wanted.strip_suffix(wanted_body).unwrap_or_default();
+        indent_differs |= indent != wanted_indent;
+        tabs_differ |= indent.contains('\t') != wanted_indent.contains('\t');
+        body_differs |= body.trim_end() != wanted_body.trim_end();
+    }
+    match (is_spaced_alike || !body_differs, indent_differs, tabs_differ) {
         (true, true, true) => "indentation (tabs against spaces)",
         (true, true, false) => "indentation",
         (true, false, _) => "white space at the end of a line",
@@ -126,17 +138,19 @@ fn similar_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
     let wanted: Vec<_> = wanted.lines().take(200).collect();
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((anchor, line)) = longest.filter(|(_, line)| line.trim().len() >= 2) else { return Vec::new() };
-    let mut candidates: Vec<_> = best_starts(text, line, anchor)
-        .into_iter()
-        .map(|start| {
-            let lines = first_lines(text, start, wanted.len());
-            (likeness(lines, &wanted), Place { start, lines, difference: None })
-        })
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .collect();
-    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.start.cmp(&b.1.start)));
-    candidates.truncate(MAX_CANDIDATES);
-    candidates.into_iter().map(|(_, place)| place).collect()
+    let mut best: Vec<(f32, Place<'_>)> = Vec::new();
+    for start in best_starts(text, line, anchor) {
+        let lines = first_lines(text, start, wanted.len());
+        let likeness = likeness(lines, &wanted);
+        let is_better =
+            |(other, place): &(f32, Place<'_>)| *other > likeness || *other == likeness && place.start < start;
+        let at = best.partition_point(is_better);
+        if likeness >= 0.5 && at < MAX_CANDIDATES {
+            best.insert(at, (likeness, Place { start, lines, difference: None }));
+            best.truncate(MAX_CANDIDATES);
+        }
+    }
+    best.into_iter().map(|(_, place)| place).collect()
 }
 
 /// Returns `count` lines of `text` from the offset `start` on.

@@ -119,7 +119,7 @@ impl ResolvedPath {
             .map(|entry| (paddock_text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
             .filter(|(score, _)| *score >= 0.6)
             .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let is_relative = above.is_empty() && !self.path.starts_with('/');
         let full = |name: &str| if is_relative { name.to_owned() } else { format!("{above}/{name}") };
         scored.iter().take(3).map(|(_, name)| format!("`{}`", printable(&full(name)))).collect()

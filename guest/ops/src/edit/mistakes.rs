@@ -138,13 +138,8 @@ pub fn ambiguous(text: &str, found: &[Range<usize>], how: Option<&str>) -> Error
     let more = if lines.len() > MAX_LISTED { " and more" } else { "" };
     let lines = format!("{}{more}", listed.join(", "));
     let around = "give more of the lines around the one that is meant";
-    let cause = match how {
-        None => phrase![Term::OldText, format!(" is there {count} times, at lines {lines}")],
-        Some(how) => {
-            let times = format!(" is not there exactly, and {how} it is there {count} times, at lines {lines}");
-            phrase![Term::OldText, times]
-        }
-    };
+    let exactly = how.map(|how| format!(" is not there exactly, and {how} it")).unwrap_or_default();
+    let cause = phrase![Term::OldText, format!("{exactly} is there {count} times, at lines {lines}")];
     let error = Error::new(Code::AmbiguousMatch, cause).detail(Detail::Occurrences(lines));
     match how {
         None => error.hint(phrase![around, ", or set ", Term::ReplaceAll]).or_hint(around),

@@ -24,7 +24,7 @@ const MAX_NAMED: usize = 5;
 
 /// Returns the plan for these arguments and files.
 pub fn of(args: &request::Replace, files: &[Planned]) -> String {
-    of_arguments(&arguments(args), files)
+    of_arguments(&format!("{:?}", bare(args)), files)
 }
 
 fn of_arguments(arguments: &str, files: &[Planned]) -> String {
@@ -39,11 +39,13 @@ fn of_arguments(arguments: &str, files: &[Planned]) -> String {
 /// Fails if `plan`, the value of an argument or a part of it, is not the plan for these arguments and files. A plan in
 /// which no file is excluded may be carried out without some of its files.
 pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[Planned]) -> Result<()> {
-    let mut now = of(args, files);
+    let mut bare = bare(args);
+    let mut now = of_arguments(&format!("{bare:?}"), files);
     if plan == now {
         return Ok(());
     }
-    let whole = of(&request::Replace { exclude_paths: Vec::new(), ..args.clone() }, files);
+    bare.exclude_paths.clear();
+    let whole = of_arguments(&format!("{bare:?}"), files);
     if plan == whole {
         return Ok(());
     }
@@ -59,7 +61,7 @@ pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[P
     ];
     let (then, now) = match (whiteouts(plan), whiteouts(&now)) {
         (Some(then), Some(now)) => (then, now),
-        _ => return Err(Error::argument(argument, "it is not a plan").hint(again)),
+        _ => return Err(no_plan(argument).hint(again)),
     };
     if then.first() != now.first() {
         return Err(Error::argument(argument, "it was made for other arguments").hint(again).also_hint(phrase![
@@ -100,8 +102,26 @@ fn differences(then: &[u32], now: &[u32], files: &[Planned]) -> (Vec<String>, us
     (named, gone)
 }
 
-fn arguments(args: &request::Replace) -> String {
-    format!("{:?}", request::Replace { plan: None, cursor: None, ..args.clone() })
+fn no_plan(argument: Term) -> Error {
+    Error::argument(argument, if argument == Term::Plan { "it is not a plan" } else { "it is not a cursor" })
+}
+
+/// Returns the cursor of the page after a number of lines.
+pub fn cursor(lines: u64, plan: &str) -> String {
+    format!("{lines}-{plan}")
+}
+
+/// Returns the number of lines and the plan in a cursor.
+pub fn open(cursor: &str) -> Result<(u64, &str)> {
+    let parts = cursor.split_once('-');
+    parts.and_then(|(lines, plan)| Some((lines.parse().ok()?, plan))).ok_or_else(|| no_plan(Term::Cursor))
+}
+
+/// Returns the arguments for which a plan is made.
+fn bare(args: &request::Replace) -> request::Replace {
+    let mut bare = args.clone();
+    (bare.plan, bare.cursor) = (None, None);
+    bare
 }
 
 /// Returns the text that stands for a file with its content.
