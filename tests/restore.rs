@@ -11,6 +11,8 @@ use tempfile::TempDir;
 
 use crate::tree::{Tree, tree_of};
 
+mod last;
+
 struct Fixture {
     home: TempDir,
     workspace: Workspace,

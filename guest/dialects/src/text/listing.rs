@@ -101,11 +101,10 @@ fn common_directory<'p>(lines: &[(&'p str, String)]) -> &'p str {
 pub fn tree(tree: &Tree, names: &Names) -> String {
     let mut text = format!("{}/\n", printable(&tree.path));
     let has_cut = branches(&mut text, &tree.tree, 1);
-    if let Some(depth) = names.name(Term::Depth).filter(|_| has_cut) {
-        let _ = writeln!(text, "[…: not listed, raise {depth}]");
-    }
     if tree.truncated {
         text.push_str("[there is more: raise `limit`, or name a directory below]\n");
+    } else if let Some(depth) = names.name(Term::Depth).filter(|_| has_cut) {
+        let _ = writeln!(text, "[…: not listed, raise {depth}]");
     }
     with_tail(text, &tree.skipped, None, names)
 }
