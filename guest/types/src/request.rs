@@ -393,6 +393,7 @@ pub struct Glob {
     /// Directories are found too.
     pub directories: bool,
     /// Symbolic links whose target is in the workspace are found too.
+    #[serde(skip)]
     pub links: bool,
     pub include_hidden: bool,
     pub include_ignored: bool,
