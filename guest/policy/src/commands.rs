@@ -201,6 +201,7 @@ mod tests {
             ("enabled", json!(true)),
             ("unconfined", json!(true)),
             ("network", json!(true)),
+            ("git", json!(true)),
             ("readable", json!(["/home"])),
             ("path", json!(["bin"])),
             ("environment", json!({"LD_PRELOAD": "x.so"})),
@@ -220,7 +221,7 @@ mod tests {
             assert_eq!(commands, usual, "{name}");
             assert_eq!(refused, [format!("commands.{name}")], "{name}");
         }
-        assert_eq!(usual.as_object().unwrap().len(), 18, "a new setting has to be looked at here");
+        assert_eq!(usual.as_object().unwrap().len(), 19, "a new setting has to be looked at here");
         // A new member of an existing table widens the policy too.
         let own = json!({"environment": {"A": "1"}});
         let (commands, refused) = narrowed(own, json!({"environment": {"B": "2"}}));
