@@ -314,7 +314,8 @@ impl Applying<'_> {
 
     fn finish(mut self) -> Change {
         let before_last = self.lines.count().checked_sub(2);
-        let ending = self.ending_near(&[before_last.map(|line| if self.matching == Matching::Codex { 0 } else { line })]);
+        let ending =
+            self.ending_near(&[before_last.map(|line| if self.matching == Matching::Codex { 0 } else { line })]);
         let splices = &mut self.change.splices;
         splices.sort_by_key(|splice| splice.range.start);
         let mut joined: Vec<Splice> = Vec::with_capacity(splices.len());

@@ -60,6 +60,10 @@ pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch
     loop {
         skip_separators(&mut cursor, is_exact);
         let Some(line) = cursor.next() else { break };
+        // Codex takes a doubled last line, and nothing else after `*** End Patch`.
+        if line.text.trim() == END && cursor.rest.trim().is_empty() {
+            break;
+        }
         files.push(section(&mut cursor, line, is_exact)?);
     }
     if files.is_empty() {
@@ -189,7 +193,8 @@ fn rows<'p>(cursor: &mut Cursor<'p>, is_exact: bool) -> Result<(Vec<Row<'p>>, bo
             cursor.next();
             cursor.skip_blank();
             // Codex takes no chunk without `@@` after the end of the file.
-            let next = cursor.peek().filter(|line| is_exact && !is_marker(line.text) && anchor(line.text, true).is_none());
+            let next =
+                cursor.peek().filter(|line| is_exact && !is_marker(line.text) && anchor(line.text, true).is_none());
             return next.map_or(Ok((rows, true)), |line| Err(stray(line)));
         }
         if anchor(line.text, is_exact).is_some() || is_marker(line.text) {
@@ -284,12 +289,14 @@ mod tests {
     #[test]
     fn codex_takes_less_around_sections_and_more_in_chunks() {
         use paddock_types::request::Matching;
-        let of = |body: &str| crate::parse(&format!("*** Begin Patch\n{body}\n*** End Patch"), Matching::Codex).map(|_| ());
+        let of =
+            |body: &str| crate::parse(&format!("*** Begin Patch\n{body}\n*** End Patch"), Matching::Codex).map(|_| ());
         for body in [
             "*** Update File: f\n@@\n a",
             "*** Update File: f\n\n@@ \n-a",
             "*** Update File: f\n@@\n-a\n*** End of File\n\n@@\n+b",
             "  *** Add File: f\n+a\n *** Delete File: g",
+            "*** Add File: f\n+a\n*** End Patch",
         ] {
             assert_eq!(of(body), Ok(()), "{body}");
         }
@@ -297,6 +304,7 @@ mod tests {
             "\n*** Delete File: f",
             "*** Delete File: f\n\n*** Delete File: g",
             "*** Delete File:f",
+            "*** Add File: f\n*** End Patch\n*** Delete File: g",
             "*** Update File: f\n*** Move to: g",
             "*** Update File: f\n@@ a\n@@ b\n-c",
             "*** Update File: f\n@@x\n-c",

@@ -42,10 +42,9 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64, Ve
     let left = Document::decode(rest.bytes, None).text.lines().count();
     if left > 0 {
         let cause = format!("the patch deletes the file, and {left} of its lines are not in the patch");
-        return Err(vec![
-            Error::at(Code::PatchRejected, OPERATION, path, cause)
-                .hint("read the file, and make the patch again from its present content, or use `*** Delete File: path`"),
-        ]);
+        return Err(vec![Error::at(Code::PatchRejected, OPERATION, path, cause).hint(
+            "read the file, and make the patch again from its present content, or use `*** Delete File: path`",
+        )]);
     }
     Ok(rest.removed)
 }
