@@ -53,12 +53,12 @@ function blurred(rng, line) {
 /** A chunk of an update, mostly for lines that the file has at or after `from`. Returns its lines and the next place. */
 function chunk(rng, lines, from) {
   const rows = [];
-  const start = from + rng.below(Math.max(1, lines.length - from + 1));
-  const end = rng.chance(15) ? lines.length : Math.min(lines.length, start + rng.below(4));
+  const start = from + rng.below(Math.max(1, lines.length - from));
+  const end = rng.chance(15) ? lines.length : Math.min(lines.length, start + 1 + rng.below(3));
   const context = rng.below(10);
-  const anchor = start > 0 && rng.chance(70) ? lines[rng.below(start)] : rng.pick(LINES);
-  if (context < 5) rows.push("@@");
-  else if (context < 8) rows.push(`@@ ${rng.chance(20) ? blurred(rng, anchor) : anchor}`);
+  const anchor = start > from && rng.chance(90) ? lines[from + rng.below(start - from)] : rng.pick(LINES);
+  if (context < 5 || (context < 8 && start === from && rng.chance(80))) rows.push("@@");
+  else if (context < 9) rows.push(`@@ ${rng.chance(20) ? blurred(rng, anchor) : anchor}`);
   if (rng.chance(3)) rows.push(`@@ ${rng.pick(LINES)}`);
   const blurs = rng.chance(25);
   const kinds = rng.pick(["mixed", "mixed", "mixed", "context", "added", "removed"]);
@@ -73,6 +73,7 @@ function chunk(rng, lines, from) {
   if (kinds === "added" || (kinds === "mixed" && rng.chance(40))) {
     rows.push(...Array.from({ length: 1 + rng.below(3) }, () => `+${rng.pick(LINES)}`));
   }
+  if (rows.every((row) => row.startsWith("@@")) && rng.chance(95)) rows.push(`+${rng.pick(LINES)}`);
   if (rng.chance(6)) rows.push(" ");
   if (rng.chance(4)) rows.push("-");
   if (rng.chance(3)) rows.push("+");
@@ -86,7 +87,7 @@ function chunk(rng, lines, from) {
 function chunks(rng, text) {
   const rows = [];
   let from = 0;
-  for (let count = rng.pick([0, 1, 1, 1, 1, 2, 2, 3]); count > 0; count -= 1) {
+  for (let count = rng.chance(2) ? 0 : rng.pick([1, 1, 1, 2, 2, 3]); count > 0; count -= 1) {
     const [more, next] = chunk(rng, split(text), from);
     rows.push(...more);
     from = next;
@@ -158,8 +159,8 @@ export function generate(seed) {
   const rng = random(seed);
   const files = new Map(NAMES.filter(() => rng.chance(75)).map((name) => [name, content(rng)]));
   const tree = new Map(files);
-  const sections = Array.from({ length: rng.pick([0, 1, 1, 1, 1, 1, 2, 2, 3]) }, () => section(rng, files));
-  if (sections.length > 0 && rng.chance(10)) sections.push(rng.pick(sections));
+  const sections = Array.from({ length: rng.chance(1) ? 0 : rng.pick([1, 1, 1, 1, 2, 2, 3]) }, () => section(rng, files));
+  if (sections.length > 0 && rng.chance(6)) sections.push(rng.pick(sections));
   const lines = ["*** Begin Patch", ...sections.flat(), "*** End Patch"];
   return { tree, patch: rng.chance(12) ? wrapped(rng, lines) : lines.join("\n") };
 }

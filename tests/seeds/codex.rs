@@ -116,6 +116,110 @@ fn lines_after_a_last_line_without_an_ending() {
     }
 }
 
+/// Each section is listed, with the path as the patch spells it: the added ones, then the changed ones, then the deleted
+/// ones. Codex calls every added file `A`, a moved file `M` with its new path, and repeats a file of two sections.
+#[test]
+fn every_section_has_its_letter() {
+    let fixture = fixture();
+    let root = fixture.root();
+    let body = format!(
+        "*** Delete File: ./src/b.py\n*** Add File: a.txt\n+one\n*** Update File: a.txt\n@@\n-one\n+1\n\
+         *** Update File: {}/a.txt\n*** Move to: n/c.txt\n@@\n 1\n*** Add File: t\n*** Delete File: t",
+        root.display()
+    );
+    let done = output(&fixture, "apply_patch", patch(&body));
+    assert_eq!(done, "Success. Updated the following files:\nA a.txt\nA t\nM a.txt\nM n/c.txt\nD ./src/b.py\nD t");
+    assert!(fixture.get("n/c.txt") == "1\n" && !fixture.has("a.txt") && !fixture.has("t"));
+}
+
+/// A move to the file's own path deletes the file in Codex. Here it is an update.
+#[test]
+fn a_file_moved_to_itself_stays() {
+    let fixture = fixture();
+    output(&fixture, "apply_patch", patch("*** Update File: a.txt\n*** Move to: ./a.txt\n@@\n-two\n+2"));
+    assert_eq!(fixture.get("a.txt"), "one\n2\nthree\n");
+}
+
+/// Codex reads the patch line by line: blank lines belong to chunks, a chunk has one `@@` line, and each header has one
+/// blank after its colon.
+#[test]
+fn envelopes_that_codex_refuses() {
+    for body in [
+        "\n*** Delete File: a.txt",
+        "*** Delete File: a.txt\n\n*** Add File: n\n+n",
+        "*** Add File: n\n+n\n\n*** Add File: m\n+m",
+        "*** Add File:n\n+n",
+        "*** Update File:  a.txt\n@@\n-one",
+        "*** Update File: a.txt\n*** Move to: n",
+        "*** Update File: a.txt\n*** Move to: n\n*** Move to: m\n@@\n-one",
+        "*** Update File: a.txt\n@@ one\n@@ two\n-three",
+        "*** Update File: a.txt\n@@ gone\n@@ one\n-two",
+        "*** Update File: a.txt\n@@x\n-one",
+        "*** Update File: a.txt\n@@\n-one\n\n\n@@\n-two",
+        "*** Update File: a.txt\n@@\n-three\n*** End of File\n-one",
+        "*** Update File: a.txt\n@@\n*** End of File",
+    ] {
+        let fixture = fixture();
+        fixture.fails("apply_patch", patch(body));
+        assert!(fixture.get("a.txt") == "one\ntwo\nthree\n" && !fixture.has("n") && !fixture.has("m"), "{body}");
+    }
+}
+
+#[test]
+fn chunks_without_changes_and_blank_lines() {
+    for (body, expected) in [
+        ("@@\n one", "one\ntwo\nthree\n"),
+        (" one\n-two", "one\nthree\n"),
+        ("\n@@\n-two", "one\nthree\n"),
+        ("@@\n-one\n\n@@\n-three", "two\n"),
+        ("@@ \t\n-one", "two\nthree\n"),
+        ("@@ one\n-three\n*** End of File \n\n@@\n+four", "one\ntwo\nfour\n"),
+        ("@@\n \n+zero", "\nzero\none\ntwo\nthree\n"),
+    ] {
+        let fixture = fixture();
+        output(&fixture, "apply_patch", patch(&format!("*** Update File: a.txt\n{body}")));
+        assert_eq!(fixture.get("a.txt"), expected, "{body:?}");
+    }
+}
+
+/// Codex gives added lines the ending of the first line of the file, and keeps the other lines as they are.
+#[test]
+fn line_endings() {
+    for (file, body, expected) in [
+        (
+            "one\r\ntwo\r\nthree\r\n",
+            "@@\n-one\n+uno\n@@\n two\n+\n+between\n three",
+            "uno\r\ntwo\r\n\r\nbetween\r\nthree\r\n",
+        ),
+        ("same\r\nsame\n", "@@\n-same\n same", "same\n"),
+        ("one\r\ntwo\nthree\r\nfour\n", "@@\n one\n two\n-three\n+THREE\n four", "one\r\ntwo\nTHREE\r\nfour\n"),
+        ("one\ntwo\r\n", "@@\n two\n+three", "one\ntwo\r\nthree\n"),
+        ("a\nb\n", "@@\n-a\n-b\n+b\n+b\n+a", "b\nb\na\n"),
+    ] {
+        let fixture = Fixture::with("codex", &[("f", file)]);
+        output(&fixture, "apply_patch", patch(&format!("*** Update File: f\n{body}")));
+        assert_eq!(fixture.get("f"), expected, "{file:?} {body:?}");
+    }
+}
+
+/// All hunks and sections that do not apply are told at once.
+#[test]
+fn every_failure_is_told() {
+    let fixture = fixture();
+    let failed = error(
+        &fixture,
+        "apply_patch",
+        patch(
+            "*** Update File: a.txt\n@@\n-One\n@@\n-two\n@@ Three\n+x\n*** Update File: none\n@@\n-a\n\
+             *** Update File: src/b.py\n@@\n-    x = 2\n*** Update File: a.txt\n@@\n-gone",
+        ),
+    );
+    let expected = "Failed to find expected lines in a.txt:\nOne\nFailed to find context 'Three' in a.txt\n\
+                    Failed to read file to update none\nFailed to find expected lines in src/b.py:\n    x = 2\n(";
+    assert!(failed.starts_with(expected), "{failed}");
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\nthree\n");
+}
+
 #[test]
 fn failures_in_codex_s_words() {
     let fixture = fixture();
@@ -163,6 +267,15 @@ fn list_dir() {
     assert_eq!(list(json!({"limit": 0})).text, "limit must be greater than zero");
     assert_eq!(list(json!({"depth": 0})).text, "depth must be greater than zero");
     assert_eq!(list(json!({"offset": 9})).text, "offset exceeds directory entry count");
+    assert_eq!(list(json!({"offset": u64::MAX})).text, "offset exceeds directory entry count");
+    assert_eq!(list(json!({"offset": 3, "limit": u64::MAX})).text, format!("Absolute path: {root}\nsrc/\n  b.py"));
+    std::fs::create_dir(fixture.root().join("src/empty")).unwrap();
+    let empty = fixture.call("list_dir", json!({"dir_path": "src/empty", "offset": 2}));
+    assert_eq!(empty.text, format!("Absolute path: {root}/src/empty"));
+    for path in ["none", "a.txt"] {
+        let failed = error(&fixture, "list_dir", json!({"dir_path": path}));
+        assert!(failed.starts_with("failed to read directory: "), "{failed}");
+    }
     // Both forms of a path are taken; the result has the absolute one.
     let relative = fixture.call("list_dir", json!({"dir_path": "src"}));
     assert_eq!(relative.text, format!("Absolute path: {root}/src\nb.py"));
@@ -194,8 +307,47 @@ fn read_file() {
     let rest = read(json!({"file_path": "many.txt", "offset": last + 1, "limit": 2_000}));
     assert!(rest.ends_with("2045") && !rest.contains('['), "{rest:.80}");
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 9})), "offset exceeds file length");
+    fixture.put("empty", "");
+    assert_eq!(fails(json!({"file_path": path("empty")})), "offset exceeds file length");
+    assert_eq!(fails(json!({"file_path": path("empty"), "mode": "indentation"})), "anchor_line exceeds file length");
+    assert!(fails(json!({"file_path": path("none")})).starts_with("failed to read file: "));
+    fixture.put("crlf", "one\r\ntwo\r\n");
+    assert_eq!(read(json!({"file_path": path("crlf")})), "L1: one\nL2: two");
     let past = json!({"file_path": path("a.txt"), "mode": "indentation", "indentation": {"anchor_line": 9}});
     assert_eq!(fails(past), "anchor_line exceeds file length");
+}
+
+/// Blocks around a line, as the original's own tests have them: the lines that a level of 4 columns outwards leaves.
+#[test]
+fn blocks_by_indentation() {
+    const NESTED: &str = "mod root {\n    fn outer() {\n        if cond {\n            inner();\n        }\n    }\n}\n";
+    const SIBLINGS: &str =
+        "fn wrapper() {\n    if first {\n        do_first();\n    }\n    if second {\n        do_second();\n    }\n}\n";
+    const COMMENT: &str = "class A:\n    x = 1\n\n    # about f\n    def f(self):\n        return 1\n\n    # about g\n    def g(self):\n        return 2\n";
+    let cases = [
+        (NESTED, json!({"anchor_line": 4, "max_levels": 1}), 3..=5),
+        (NESTED, json!({"anchor_line": 4, "max_levels": 2}), 2..=6),
+        (NESTED, json!({"anchor_line": 4, "max_levels": 3}), 1..=7),
+        (NESTED, json!({"anchor_line": 4}), 1..=7),
+        (NESTED, json!({"anchor_line": 4, "max_lines": 1}), 4..=4),
+        (NESTED, json!({"anchor_line": 4, "max_lines": 3}), 3..=5),
+        (SIBLINGS, json!({"anchor_line": 3, "max_levels": 1}), 2..=4),
+        (SIBLINGS, json!({"anchor_line": 3, "max_levels": 1, "include_siblings": true}), 2..=7),
+        (COMMENT, json!({"anchor_line": 6, "max_levels": 1}), 4..=6),
+        (COMMENT, json!({"anchor_line": 6, "max_levels": 1, "include_header": false}), 5..=6),
+    ];
+    for (text, block, expected) in cases {
+        let fixture = Fixture::with("codex", &[("f", text)]);
+        let shown = output(
+            &fixture,
+            "read_file",
+            json!({"file_path": "f", "mode": "indentation", "indentation": block.clone()}),
+        );
+        let lines = text.lines().enumerate().filter(|(index, _)| expected.contains(&(index + 1)));
+        let lines: Vec<_> = lines.map(|(index, line)| format!("L{}: {line}", index + 1)).collect();
+        let shown: Vec<_> = shown.lines().filter(|line| !line.starts_with('[')).collect();
+        assert_eq!(shown, lines, "{text} {block}");
+    }
 }
 
 #[test]
@@ -213,6 +365,9 @@ fn grep_files_by_time() {
     let found = grep(json!({"pattern": "def f"}));
     assert!(output(&fixture, "read_file", json!({"file_path": found})).starts_with("L1: def f"));
     assert_eq!(grep(json!({"pattern": "nowhere"})), "No matches found.");
+    assert_eq!(grep(json!({"pattern": " def f ", "include": " *.py "})), path("src/b.py"));
+    let failed = error(&fixture, "grep_files", json!({"pattern": "e", "path": "none"}));
+    assert!(failed.starts_with("unable to access `none`: "), "{failed}");
     assert_eq!(error(&fixture, "grep_files", json!({"pattern": " "})), "pattern must not be empty");
     assert_eq!(error(&fixture, "grep_files", json!({"pattern": "e", "limit": 0})), "limit must be greater than zero");
 }

@@ -70,9 +70,9 @@ const TOOLS: &[ToolSpec] = &[
         description: "List a directory and what is below it, indented, upper levels first read: / marks directories, @ links, ? anything else.",
         params: &[
             required("dir_path", "The directory"),
-            whole("offset", 0, MAX_ENTRIES, DefaultValue::Whole(1), "First entry, from 1"),
-            whole("limit", 0, MAX_ENTRIES, DefaultValue::Whole(25), "Most entries"),
-            whole("depth", 0, 1_000, DefaultValue::Whole(2), "Levels to descend"),
+            whole("offset", 0, u64::MAX, DefaultValue::Whole(1), "First entry, from 1"),
+            whole("limit", 0, u64::MAX, DefaultValue::Whole(25), "Most entries"),
+            whole("depth", 0, u64::MAX, DefaultValue::Whole(2), "Levels to descend"),
         ],
         effect: ToolTraits::Reads,
         request: list_dir,
@@ -132,6 +132,13 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
         Some(Detail::Envelope { line, fault }) => unreadable(*line, fault),
         Some(Detail::Failures(failures)) => rejected(error, failures),
         _ => words(error),
+    };
+    let tool = failed.tool.map(|tool| tool.name).filter(|_| error.code != Code::InvalidArgument);
+    let message = match (tool, &error.path) {
+        (Some("read_file"), _) => format!("failed to read file: {message}"),
+        (Some("list_dir"), _) => format!("failed to read directory: {message}"),
+        (Some("grep_files"), Some(path)) => format!("unable to access `{path}`: {message}"),
+        _ => message,
     };
     Rendered::new(&json!({ "error": { "code": error.code, "message": message } }), message)
 }
@@ -222,7 +229,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     let (first, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
     let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
     let max = usize::try_from(limit).unwrap_or(usize::MAX);
-    if skip > 0 && skip >= list.entries.len() {
+    if skip >= list.entries.len() && !list.entries.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "offset exceeds directory entry count"));
     }
     let base = if list.path == "." { 0 } else { list.path.len() + 1 };
@@ -274,23 +281,27 @@ fn read_file(args: &Args) -> Result<Request> {
 
 fn grep_files(args: &Args) -> Result<Request> {
     positive(args, "limit", "limit must be greater than zero")?;
-    if args.text("pattern").trim().is_empty() {
+    let pattern = args.text("pattern").trim().to_owned();
+    if pattern.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "pattern must not be empty"));
     }
     Ok(Request::Grep(request::Grep {
         path: args.opt_text("path").unwrap_or_else(|| ".".to_owned()),
-        glob: args.opt_text("include").filter(|include| !include.trim().is_empty()),
+        glob: args.opt_text("include").map(|include| include.trim().to_owned()).filter(|include| !include.is_empty()),
         output: GrepOutput::Files,
         limit: u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX),
         sort: PathSort::Modified,
         unlimited: true,
-        ..request::Grep::of(args.text("pattern"))
+        ..request::Grep::of(pattern)
     }))
 }
 
 /// Renders the lines. Codex returns as many lines as were requested; a limit that leaves out more than that is said.
 fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
+    if read.total_lines == Some(0) {
+        return Err(Error::new(Code::InvalidArgument, "offset exceeds file length"));
+    }
     let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
     let mut lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
     let limit = asked.args.whole("limit");

@@ -1,27 +1,25 @@
 //! Applies a patch to all its files or to none. Every file is read and changed in memory, in the order of the patch,
 //! before the first file is written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use paddock_patch::{Action, FilePatch, Hunk, MAX_REJECTS, plan};
 use paddock_text::encoding::is_binary;
-use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Detail, Error, Result, printable};
 use paddock_types::match_pass::Pass;
-use paddock_types::policy::HardLinks;
 use paddock_types::request::Matching;
-use paddock_types::response::{PatchAction, PatchedFile};
+use paddock_types::response::PatchAction;
 use paddock_types::{request, response};
-use paddock_vfs::Stat;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
-use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+mod checks;
 mod counts;
 mod operation;
+mod outcome;
 
 const OPERATION: &str = "patch";
 /// Maximum total bytes of all files of a patch, before and after it: all contents are in memory at the same time.
@@ -318,110 +316,6 @@ impl<'w> Plan<'w> {
         });
         file
     }
-
-    /// Fails if the patch needs a directory at a path where it leaves a file.
-    fn check_nesting(&self) -> Result<()> {
-        let files: HashSet<_> =
-            self.files.iter().filter(|file| file.new.is_some()).map(|file| file.resolved.path.as_str()).collect();
-        let new = self.files.iter().filter(|file| file.new.is_some() && !file.resolved.missing.is_empty());
-        for file in new {
-            let path = file.resolved.path.as_str();
-            let above =
-                path.match_indices('/').filter_map(|(end, _)| path.get(..end)).find(|above| files.contains(above));
-            if let Some(above) = above {
-                return Err(rejected(&file.resolved.requested_path, &format!("the patch makes `{above}` a file"))
-                    .hint("use another path"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails if two paths name the same file, by case folding or by a hard link that is written through: one change
-    /// would overwrite the other.
-    fn check_aliases(&self) -> Result<()> {
-        let there: Vec<(&Planned, Stat)> =
-            self.files.iter().filter_map(|file| Some((file, file.resolved.stat?))).collect();
-        for (index, (file, stat)) in there.iter().enumerate() {
-            let before = there.iter().take(index);
-            let twin = before.filter(|(other, its)| its == stat && other.old == file.old).find(|(other, _)| {
-                let is_shared = stat.links > 1 && self.workspace.policy.hard_links == HardLinks::Keep;
-                is_shared || !self.is_listed(&file.resolved) || !self.is_listed(&other.resolved)
-            });
-            if let Some((twin, _)) = twin {
-                let cause = format!("it is the same file as `{}`", twin.resolved.path);
-                return Err(rejected(&file.resolved.requested_path, &cause)
-                    .hint("name the file in one way, in one part of the patch"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether the directory lists the name exactly as spelled.
-    fn is_listed(&self, resolved: &ResolvedPath) -> bool {
-        let listing = self.workspace.fs.list(&resolved.dir);
-        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == resolved.name))
-    }
-
-    /// Returns an entry for each file that differs, in the order of the patch.
-    fn results(&self) -> Vec<PatchedFile> {
-        let entry = |(index, file): (usize, &Planned)| {
-            let moved_from = self.origin(file).map(|origin| origin.resolved.path.clone());
-            let action = match (&file.old, &file.new) {
-                _ if moved_from.is_some() => PatchAction::Move,
-                (None, Some(_)) => PatchAction::Add,
-                (Some(_), Some(_)) => PatchAction::Update,
-                (Some(_), None) if !self.is_origin(index) => PatchAction::Delete,
-                (_, None) => return None,
-            };
-            let (lines_added, lines_removed) = counts::of(file, action);
-            Some(PatchedFile {
-                path: file.resolved.path.clone(),
-                action,
-                moved_from,
-                lines_added,
-                lines_removed,
-                etag: file.new.as_deref().map(etag),
-                pass: file.pass,
-                size: file.new.as_ref().map_or(0, |new| new.len() as u64),
-            })
-        };
-        self.files.iter().enumerate().filter_map(entry).collect()
-    }
-
-    /// Converts the plan into the changes to commit.
-    fn changes(mut self) -> Vec<FileChange> {
-        let moved = self.files.iter().enumerate().filter(|(_, file)| self.origin(file).is_some());
-        let moves: Vec<(usize, usize)> = moved.filter_map(|(to, file)| Some((file.from?, to))).collect();
-        let mut changes = Vec::new();
-        for index in 0..self.files.len() {
-            if moves.iter().any(|(_, to)| *to == index) {
-                continue;
-            }
-            let target = moves.iter().find(|(from, _)| *from == index).and_then(|(_, to)| self.files.get_mut(*to));
-            let target = target.map(|file| (file.resolved.clone(), file.new.take()));
-            let Some(file) = self.files.get_mut(index) else { continue };
-            let (old, mut new, mut to) = (file.old.take(), file.new.take(), None);
-            if let Some((resolved, moved)) = target {
-                (to, new) = (Some(resolved), moved);
-            }
-            if to.is_some() || old != new {
-                let resolved = file.resolved.clone();
-                changes.push(FileChange { resolved, old: old.map(Into::into), new: new.map(Into::into), to });
-            }
-        }
-        changes
-    }
-
-    /// Returns the file that moved to this path as a whole: nothing existed here before, and the source no longer
-    /// exists.
-    fn origin(&self, file: &Planned) -> Option<&Planned> {
-        let origin = self.files.get(file.from?)?;
-        (file.old.is_none() && file.new.is_some() && origin.new.is_none()).then_some(origin)
-    }
-
-    fn is_origin(&self, index: usize) -> bool {
-        self.files.iter().any(|file| file.from == Some(index) && self.origin(file).is_some())
-    }
 }
 
 /// Returns the path and the subject of an error.
@@ -448,8 +342,10 @@ fn head(bytes: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use paddock_types::digest::etag;
     use paddock_types::entry::Time;
-    use paddock_types::policy::Policy;
+    use paddock_types::policy::{HardLinks, Policy};
+    use paddock_types::response::PatchedFile;
     use paddock_vfs::content::FileContent;
     use paddock_vfs::memory::MemoryFs;
     use paddock_vfs::{Dir, Filesystem, Open};

@@ -60,6 +60,10 @@ pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch
     loop {
         skip_separators(&mut cursor, is_exact);
         let Some(line) = cursor.next() else { break };
+        // Codex takes a doubled last line, and nothing else after `*** End Patch`.
+        if line.text.trim() == END && cursor.rest.trim().is_empty() {
+            break;
+        }
         files.push(section(&mut cursor, line, matching)?);
     }
     if files.is_empty() {
@@ -303,6 +307,7 @@ mod tests {
             "*** Update File: f\n\n@@ \n-a",
             "*** Update File: f\n@@\n-a\n*** End of File\n\n@@\n+b",
             "  *** Add File: f\n+a\n *** Delete File: g",
+            "*** Add File: f\n+a\n*** End Patch",
         ] {
             assert_eq!(of(body), Ok(()), "{body}");
         }
@@ -310,6 +315,7 @@ mod tests {
             "\n*** Delete File: f",
             "*** Delete File: f\n\n*** Delete File: g",
             "*** Delete File:f",
+            "*** Add File: f\n*** End Patch\n*** Delete File: g",
             "*** Update File: f\n*** Move to: g",
             "*** Update File: f\n@@ a\n@@ b\n-c",
             "*** Update File: f\n@@x\n-c",
