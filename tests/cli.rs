@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -34,8 +35,12 @@ impl Cli {
     fn run_with(&self, arguments: &[&str], stdin: &[u8]) -> Output {
         let pipes = (Stdio::piped(), Stdio::piped());
         let mut child = self.command(arguments).stdin(pipes.0).stdout(pipes.1).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(stdin).unwrap();
-        child.wait_with_output().unwrap()
+        let mut input = child.stdin.take().unwrap();
+        // The child stops reading while nobody reads its output.
+        thread::scope(|scope| {
+            scope.spawn(move || input.write_all(stdin).unwrap());
+            child.wait_with_output().unwrap()
+        })
     }
 
     /// Returns the exit status and the JSON object of a call.

@@ -205,7 +205,7 @@ fn a_move_is_a_rename_that_git_applies() {
 fn a_discarded_overlay_is_not_listed() {
     let fixture = Fixture::new();
     let list = || fixture.paddock(&["list"]).1;
-    let write = |name: &str| ok(&fixture.overlay(name), "write_file", json!({"path": "x/new.txt", "content": "n"}));
+    let write = |name: &str| ok(&fixture.overlay(name), "write_file", json!({"path": "x/new.txt", "content": name}));
     for name in ["all", "some", "committed", "kept"] {
         write(name);
     }

@@ -27,9 +27,11 @@ fn steps(page: &pages::Page) -> Vec<Step> {
 
 /// Returns whether `shown` equals `printed`, where each `…` in `shown` matches any text.
 fn is_shown(shown: &str, printed: &str) -> bool {
-    let mut parts = shown.split('…');
+    let Some((before, last)) = shown.rsplit_once('…') else { return shown == printed };
+    let mut parts = before.split('…');
     let Some(rest) = printed.strip_prefix(parts.next().unwrap()) else { return false };
-    parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1)) == Some("")
+    let rest = parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1));
+    rest.is_some_and(|rest| rest.ends_with(last))
 }
 
 /// Returns whether the lines equal the printed lines, where a line `…` matches all further lines.

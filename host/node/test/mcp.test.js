@@ -124,9 +124,9 @@ test('dialects combine', async () => {
   const client = await connect(here, ['--dialect', dialect]);
   const names = (await client.listTools()).tools.map(({ name }) => name);
   assert.deepEqual(names, ['str_replace_based_edit_tool', 'memory', 'grep', 'glob']);
-  assert.equal((await client.callTool({ name: 'grep', arguments: { pattern: 'one' } })).structuredContent.total_matches, 1);
+  assert.equal((await client.callTool({ name: 'grep', arguments: { pattern: 'one' } })).structuredContent.matches.length, 1);
   const found = JSON.parse((await run(here, 'call', here.root, 'grep', '{"pattern": "one"}', '--dialect', dialect)).stdout);
-  assert.equal(found.result.total_matches, 1);
+  assert.equal(found.result.matches.length, 1);
   const refused = await run(here, 'tools', '--dialect', 'codex,paddock');
   assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'invalid-argument']);
 });

@@ -123,7 +123,7 @@ def test_dialects_combine(tmp_path: Path) -> None:
     directory = project(tmp_path / "work")
     combined = "anthropic,paddock:grep,glob"
     found = run([*OWN, "call", "--dialect", combined, "grep", '{"pattern": "two"}'], directory)
-    assert json.loads(found.stdout)["result"]["total_matches"] == 1
+    assert [match["path"] for match in json.loads(found.stdout)["result"]["matches"]] == ["a.txt"]
     names = [tool["name"] for tool in paddock.tools(combined, "anthropic")]
     assert names == ["str_replace_based_edit_tool", "memory", "grep", "glob"]
     refused = run([*OWN, "tools", "--dialect", "codex,paddock"], directory)
