@@ -2,7 +2,6 @@
 
 use paddock_text::document::Document;
 use paddock_text::{diff, encoding};
-use paddock_types::digest::etag_of;
 use paddock_types::error::Result;
 use paddock_types::{request, response};
 use paddock_vfs::content::FileContent;
@@ -54,8 +53,8 @@ fn version(content: &OpenContent<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
         };
         for entry in saved.record.entries.iter().filter(is_meant) {
             let Ok(kept) = saved.content(entry) else { continue };
-            if etag_of(&kept.sha256()) == etag
-                && let Ok(FileContent::Bytes(bytes)) = kept.load(workspace.fs)
+            if kept.etag() == etag
+                && let Ok(FileContent::Bytes(bytes, _)) = kept.load(workspace.fs)
             {
                 return Ok(Some(bytes));
             }
