@@ -234,7 +234,7 @@ const TOOLS: &[ToolSpec] = &[
             flag("fixed", false, "pattern is plain text"),
             CASE,
             flag("multiline", false, "Match across lines"),
-            WORD,
+            flag("word", false, "Whole words"),
             whole("before", 0, 1_000, DefaultValue::None, "Lines of context before"),
             whole("after", 0, 1_000, DefaultValue::None, "Lines of context after"),
             whole("context", 0, 1_000, DefaultValue::None, "Both"),
@@ -253,21 +253,21 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "replace",
         title: "Replace in files",
-        description: "Replace in many files. Shows what would change, and a plan; the same call with the plan does it, all or nothing.",
+        description: "Replace in many files, with the options of grep. Shows each line that would change, and a plan; the same call with the plan does it, all or nothing.",
         params: &[
-            required("pattern", "As in grep"),
+            required("pattern", ""),
             required("replacement", "$1, ${name}: groups, unless fixed"),
-            text("path", ".", "Directory or file"),
-            optional("glob", "Only files that match"),
-            flag("fixed", false, "pattern is plain text"),
-            CASE,
-            flag("multiline", false, "Match across lines"),
-            WORD,
-            HIDDEN,
-            IGNORED,
-            texts("exclude_paths", DefaultValue::None, "Leave out these"),
+            text("path", ".", ""),
+            optional("glob", ""),
+            flag("fixed", false, ""),
+            Param { doc: "", ..CASE },
+            flag("multiline", false, ""),
+            flag("word", false, ""),
+            flag("include_hidden", false, ""),
+            flag("include_ignored", false, ""),
+            texts("exclude_paths", DefaultValue::None, "Files to leave out"),
             optional("plan", "From the first result"),
-            CURSOR,
+            Param { doc: "", ..CURSOR },
         ],
         effect: ToolTraits::Replaces { idempotent: false },
         request: requests::replace,
@@ -377,7 +377,6 @@ const TOOLS: &[ToolSpec] = &[
 
 const CASE: Param =
     choice("case", &["sensitive", "insensitive", "smart"], "sensitive", "smart: insensitive unless upper case is used");
-const WORD: Param = flag("word", false, "Whole words");
 const HIDDEN: Param = flag("include_hidden", false, "Dotfiles too");
 const IGNORED: Param = flag("include_ignored", false, "Gitignored ones too");
 const CURSOR: Param = optional("cursor", "next_cursor, to continue");

@@ -15,7 +15,7 @@ pub struct Param {
     pub kind: ParamKind,
     /// Value that applies if the argument is absent.
     pub default: DefaultValue,
-    /// Description with the unit of the value.
+    /// Description with the unit of the value; empty if the description of the tool explains it.
     pub doc: &'static str,
 }
 

@@ -75,7 +75,10 @@ fn property(param: &Param) -> Value {
         ParamKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         ParamKind::Objects(params) => json!({ "type": "array", "items": input(params) }),
     };
-    set(&mut schema, "description", param.doc.into());
+    // An argument that the tool's description explains has no description of its own.
+    if !param.doc.is_empty() {
+        set(&mut schema, "description", param.doc.into());
+    }
     match param.default {
         // A missing default of a boolean means false.
         DefaultValue::Required | DefaultValue::None | DefaultValue::Flag(false) => {}

@@ -390,7 +390,7 @@ mod tests {
         let changes = plan.changes().into_iter().map(|change| {
             let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
             let new = match change.new {
-                Some(FileContent::Bytes(new)) => String::from_utf8_lossy(&new).into_owned(),
+                Some(FileContent::Bytes(new, _)) => String::from_utf8_lossy(&new).into_owned(),
                 Some(FileContent::FileRange(_)) => panic!("a patch is planned in memory"),
                 None => "gone".to_owned(),
             };

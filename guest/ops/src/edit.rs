@@ -8,7 +8,8 @@ use paddock_types::error::{Code, Detail, Error, Result, Term};
 use paddock_types::match_pass::Pass;
 use paddock_types::request::{EditMatching, Insertion, Replacement};
 use paddock_types::response::{LineRange, Response};
-use paddock_types::{digest, phrase, request, response};
+use paddock_types::{phrase, request, response};
+use paddock_vfs::content::FileContent;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
@@ -102,12 +103,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
     let shown = args.snippet.zip(first.as_ref());
     let limits = &workspace.policy.limits;
     let snippet = shown.and_then(|(around, first)| snippet::of(&edited.document.text, first, around, limits));
-    let (old, new) = (old.into_bytes(), edited.document.into_bytes());
+    let (old, new) = (old.into_bytes(), FileContent::from(edited.document.into_bytes()));
+    let old = FileContent::from(old);
     let mut result = response::Edit {
         path: resolved.path.clone(),
         edits_applied: edited.count,
         diff,
-        etag: digest::etag(&new),
+        etag: new.etag(),
         lines: lines.iter().take(MAX_RANGES).map(range).collect(),
         backup: None,
         notes: edited.notes,
@@ -118,7 +120,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));
     }
     if !args.dry_run && old != new {
-        let change = FileChange { resolved, old: Some(old.into()), new: Some(new.into()), to: None };
+        let change = FileChange { resolved, old: Some(old), new: Some(new), to: None };
         result.notes.extend(commit(workspace, OPERATION, vec![change])?);
         result.backup = workspace.backup();
     }
@@ -299,6 +301,7 @@ fn range(change: &LineChange) -> LineRange {
 
 #[cfg(test)]
 mod tests {
+    use paddock_types::digest;
     use paddock_types::policy::Policy;
     use paddock_workspace::fixture;
 

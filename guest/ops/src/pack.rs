@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use paddock_archive::zip::MAX_TOTAL_BYTES;
 use paddock_archive::zip::write::{Writer, can_hold};
 use paddock_search::hidden::Hidden;
-use paddock_types::digest::etag;
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::response::Response;
 use paddock_types::{phrase, request, response};
+use paddock_vfs::content::FileContent;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Fault, Open, READ_SIZE};
 use paddock_workspace::Workspace;
@@ -72,20 +72,21 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
         return Err(Error::argument("sources", "there is nothing in them to pack").hint("name other ones"));
     }
     let (archive, bytes) = plan.archive()?;
+    let archive = FileContent::from(archive);
     let mut result = response::Pack {
         path: target.path.clone(),
         entries: plan.items.len() as u64,
         files: plan.items.values().filter(|item| item.file.is_some()).count() as u64,
         bytes,
-        size: archive.len() as u64,
-        etag: etag(&archive),
+        size: archive.size(),
+        etag: archive.etag(),
         backup: None,
         notes: plan.notes(),
     };
-    let old = target.stat.map(|_| workspace.read_whole(&target, OPERATION)).transpose()?.map(|(bytes, _)| bytes);
+    let old = target.stat.map(|_| workspace.read_whole(&target, OPERATION)).transpose()?;
+    let old = old.map(|(bytes, _)| FileContent::from(bytes));
     if old.as_ref() != Some(&archive) {
-        let change =
-            FileChange { resolved: target.clone(), old: old.map(Into::into), new: Some(archive.into()), to: None };
+        let change = FileChange { resolved: target.clone(), old, new: Some(archive), to: None };
         result.notes.extend(commit(workspace, OPERATION, vec![change])?);
         result.backup = workspace.backup();
     }
@@ -344,6 +345,7 @@ impl<'w> Plan<'w> {
 #[cfg(test)]
 mod tests {
     use paddock_archive::zip::read::members;
+    use paddock_types::digest::etag;
     use paddock_types::policy::{Limits, Policy};
     use paddock_types::request::Request;
     use paddock_types::response::Response;

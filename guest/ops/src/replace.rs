@@ -5,12 +5,12 @@
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
 use paddock_text::document::Document;
-use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::response::{ReplacedFile, Response, Skipped};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
+use paddock_vfs::content::FileContent;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
@@ -35,7 +35,7 @@ mod plan;
 /// Name of the operation in errors and in the history.
 pub const OPERATION: &str = "replace in";
 /// Maximum total bytes of all files, before and after: they are in memory at the same time.
-const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+const MAX_TOTAL_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum number of matches in one file: each is held in memory.
 const MAX_MATCHES: usize = 100_000;
 /// Maximum number of files that a result lists, and of unchangeable files that its notes name.
@@ -92,8 +92,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
         let mut changes = Vec::new();
         for file in found.files {
             if !file.is_excluded {
-                let (old, new) = (Some(file.old.into()), Some(file.new.into()));
-                changes.push(FileChange { resolved: file.resolved, old, new, to: None });
+                let Planned { resolved, old, new, .. } = file;
+                changes.push(FileChange { resolved, old: Some(old), new: Some(new), to: None });
             }
         }
         result.notes.extend(commit(workspace, OPERATION, changes)?);
@@ -151,7 +151,7 @@ struct Found<'w> {
     replacements: u64,
     searched: u64,
     /// Total bytes of the files that change, before and after.
-    bytes: usize,
+    bytes: u64,
     /// Files with matches that cannot be changed, each with the reason.
     unchangeable: Vec<(String, String)>,
     skipped: Skipped,
@@ -162,8 +162,8 @@ struct Found<'w> {
 /// A file with matches that can be changed.
 struct Planned {
     resolved: ResolvedPath,
-    old: Vec<u8>,
-    new: Vec<u8>,
+    old: FileContent,
+    new: FileContent,
     count: u64,
     /// Whether the request leaves it out. Then it has no content here.
     is_excluded: bool,
@@ -258,7 +258,6 @@ impl Found<'_> {
     /// Returns the file with its matches replaced. `None` if nothing changes.
     fn matching(&mut self, resolved: ResolvedPath, bytes: Vec<u8>) -> Result<Option<Matching>> {
         self.searched += 1;
-        let stamp = plan::stamp(&resolved.path, &bytes);
         let old = Document::decode(bytes, None);
         let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
         // Every encoding needs at least a third of the bytes that UTF-8 needs for a character.
@@ -278,15 +277,15 @@ impl Found<'_> {
             Err(error) => return Ok(Some(Matching::Unchangeable(resolved, error))),
         };
         let count = splices.len() as u64;
-        let file = Planned { resolved, old: Vec::new(), new, count, is_excluded: false, is_on_page: false, stamp };
-        Ok(Some(Matching::Planned(match self.excluded.has(&file.resolved.path) {
-            true => Planned { new: Vec::new(), is_excluded: true, ..file },
-            false => Planned {
-                is_on_page: self.page.add(&file.resolved.path, &old.text, &splices),
-                old: old.into_bytes(),
-                ..file
-            },
-        })))
+        let is_excluded = self.excluded.has(&resolved.path);
+        let is_on_page = !is_excluded && self.page.add(&resolved.path, &old.text, &splices);
+        let (mut old, mut new) = (FileContent::from(old.into_bytes()), FileContent::from(new));
+        let stamp = plan::stamp(&resolved.path, &old);
+        if is_excluded {
+            (old, new) = (Vec::new().into(), Vec::new().into());
+        }
+        let file = Planned { resolved, old, new, count, is_excluded, is_on_page, stamp };
+        Ok(Some(Matching::Planned(file)))
     }
 
     fn add(&mut self, file: Planned) -> Result<()> {
@@ -295,7 +294,7 @@ impl Found<'_> {
             if self.total_files >= max {
                 return Err(narrower(&format!("more than {max} files would change, which is the most of one call")));
             }
-            self.bytes = self.bytes.saturating_add(file.old.len()).saturating_add(file.new.len());
+            self.bytes = self.bytes.saturating_add(file.old.size()).saturating_add(file.new.size());
             self.total_files += 1;
             self.replacements += file.count;
         }
@@ -315,7 +314,7 @@ impl Found<'_> {
         for file in self.changing() {
             if if applied { files.len() < MAX_LISTED } else { file.is_on_page } {
                 let (path, replacements) = (file.resolved.path.clone(), file.count);
-                files.push(ReplacedFile { path, replacements, etag: etag(&file.new) });
+                files.push(ReplacedFile { path, replacements, etag: file.new.etag() });
             }
         }
         response::Replace {
@@ -377,6 +376,7 @@ fn narrower(cause: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use paddock_types::digest::etag;
     use paddock_types::entry::Time;
     use paddock_types::policy::Policy;
     use paddock_types::request::Replace;

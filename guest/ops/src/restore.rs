@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddock_types::digest::etag_of;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::path::below;
@@ -276,7 +275,7 @@ impl<'w> Undo<'w> {
     /// Fails if the content was changed since by another party, unless the caller sets `overwrite`.
     fn check_unchanged(&self, entry: &Entry, resolved: &ResolvedPath, now: &FileContent) -> Result<()> {
         let is_as_left = match (&entry.after, entry.action) {
-            (Some(after), _) => *after == etag_of(&now.sha256()),
+            (Some(after), _) => *after == now.etag(),
             // A file at the path of a deleted one was created by another party.
             (None, Action::Deleted) => false,
             (None, _) => true,

@@ -11,7 +11,8 @@ use paddock_types::accessed_paths::{WriteMode, Written};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::response::Response;
-use paddock_types::{digest, phrase, request, response};
+use paddock_types::{phrase, request, response};
+use paddock_vfs::content::FileContent;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
@@ -80,20 +81,22 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         _ => written(&resolved, old.as_deref(), requested_path, &args.content)?,
     };
     check_size(workspace, &resolved, new.len() as u64)?;
+    let is_changed = old.as_deref() != Some(new.as_slice());
+    let new = FileContent::from(new);
     let kept = if args.append { old.as_ref().map_or(0, Vec::len) } else { 0 };
     let mut result = response::Write {
         path: resolved.path.clone(),
-        bytes_written: new.len().saturating_sub(kept) as u64,
+        bytes_written: new.size().saturating_sub(kept as u64),
         created: old.is_none(),
-        etag: Some(digest::etag(&new)),
+        etag: Some(new.etag()),
         backup: None,
         notes: Vec::new(),
     };
-    if old.as_deref() != Some(new.as_slice()) {
+    if is_changed {
         result.notes = commit(
             workspace,
             OPERATION,
-            vec![FileChange { resolved, old: old.map(Into::into), new: Some(new.into()), to: None }],
+            vec![FileChange { resolved, old: old.map(Into::into), new: Some(new), to: None }],
         )?;
         result.backup = workspace.backup();
         result.notes.extend(note);
@@ -209,6 +212,7 @@ fn appended(
 
 #[cfg(test)]
 mod tests {
+    use paddock_types::digest;
     use paddock_types::policy::Policy;
     use paddock_workspace::fixture;
 

@@ -1,7 +1,9 @@
 //! Content of a file: in memory, or as a range of a stored file, so that a change need not load content that it only
 //! moves.
 
-use paddock_types::digest::{hex, sha256};
+use std::cell::OnceCell;
+
+use paddock_types::digest::{etag_of, hex, sha256};
 use sha2::{Digest, Sha256};
 
 use crate::bytes::each_part;
@@ -11,8 +13,8 @@ use crate::{Fault, File, Filesystem, FsResult, Open};
 /// The content of a file, current or planned.
 #[derive(Clone)]
 pub enum FileContent {
-    /// Content in memory.
-    Bytes(Vec<u8>),
+    /// Content in memory, with its SHA-256 once that is known.
+    Bytes(Vec<u8>, OnceCell<String>),
     /// A range of a stored file, read again each time.
     FileRange(FileRange),
 }
@@ -31,14 +33,14 @@ pub struct FileRange {
 
 impl From<Vec<u8>> for FileContent {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
+        Self::Bytes(bytes, OnceCell::new())
     }
 }
 
 impl PartialEq for FileContent {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Bytes(these), Self::Bytes(those)) => these == those,
+            (Self::Bytes(these, _), Self::Bytes(those, _)) => these == those,
             _ => self.size() == other.size() && self.sha256() == other.sha256(),
         }
     }
@@ -81,7 +83,7 @@ impl FileContent {
     pub fn mode(&self) -> Option<u32> {
         match self {
             Self::FileRange(stored) => stored.mode,
-            Self::Bytes(_) => None,
+            Self::Bytes(..) => None,
         }
     }
 
@@ -98,23 +100,28 @@ impl FileContent {
     /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Bytes(bytes, _) => bytes.len() as u64,
             Self::FileRange(stored) => stored.size,
         }
     }
 
-    /// Returns the SHA-256 in hexadecimal.
-    pub fn sha256(&self) -> String {
+    /// Returns the SHA-256 in hexadecimal. Content in memory is hashed at most once.
+    pub fn sha256(&self) -> &str {
         match self {
-            Self::Bytes(bytes) => sha256(bytes),
-            Self::FileRange(stored) => stored.sha256.clone(),
+            Self::Bytes(bytes, digest) => digest.get_or_init(|| sha256(bytes)),
+            Self::FileRange(stored) => &stored.sha256,
         }
+    }
+
+    /// Returns the etag.
+    pub fn etag(&self) -> String {
+        etag_of(self.sha256())
     }
 
     /// Writes the content to an open file, starting at `offset`. Fails if the stored file has changed since.
     pub fn write(&self, fs: &dyn Filesystem, to: &File, offset: u64) -> FsResult<()> {
         match self {
-            Self::Bytes(bytes) => fs.write(to, offset, bytes),
+            Self::Bytes(bytes, _) => fs.write(to, offset, bytes),
             Self::FileRange(stored) => stored.each_part(fs, |at, part| fs.write(to, offset + at, part)),
         }
     }
@@ -127,7 +134,7 @@ impl FileContent {
             bytes.extend_from_slice(part);
             Ok(())
         })?;
-        Ok(Self::Bytes(bytes))
+        Ok(bytes.into())
     }
 }
 
@@ -143,5 +150,18 @@ impl FileRange {
             true => Ok(()),
             false => Err(Fault::Io("it was changed while it was copied".to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_in_memory_is_hashed_once() {
+        let content = FileContent::from(b"a".to_vec());
+        assert_eq!((content.sha256(), content.etag()), (sha256(b"a").as_str(), paddock_types::digest::etag(b"a")));
+        assert!(std::ptr::eq(content.sha256(), content.sha256()));
+        assert!(matches!(content.clone(), FileContent::Bytes(_, digest) if digest.get().is_some()));
     }
 }

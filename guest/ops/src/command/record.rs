@@ -187,7 +187,7 @@ impl<'w> Report<'w> {
 
     fn file(&mut self, seen: &Seen<'_>, kept: Option<FileContent>) {
         let digest = seen.digest(self.workspace);
-        let is_same = kept.as_ref().is_some_and(|kept| digest.as_ref() == Some(&kept.sha256()));
+        let is_same = kept.as_ref().is_some_and(|kept| digest.as_deref() == Some(kept.sha256()));
         if is_same && !seen.has_other_mode(self.workspace) {
             return;
         }

@@ -211,7 +211,7 @@ fn file(
 ) -> Result<FileChange> {
     let old = resolved.stat.map(|_| resolved.content(base, OPERATION)).transpose()?;
     // The base must still have the content that was compared or merged.
-    if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256) {
+    if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256.as_deref()) {
         return Err(Error::at(
             Code::ChangedSinceRead,
             OPERATION,

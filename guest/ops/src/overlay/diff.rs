@@ -159,7 +159,7 @@ impl Transaction<'_> {
             return Err(Fault::TooLarge);
         }
         match FileContent::stored(self.fs, location, 0, size)?.load(self.fs)? {
-            FileContent::Bytes(bytes) => Ok(bytes),
+            FileContent::Bytes(bytes, _) => Ok(bytes),
             FileContent::FileRange(_) => Err(Fault::TooLarge),
         }
     }

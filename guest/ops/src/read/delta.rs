@@ -2,7 +2,7 @@
 
 use paddock_text::document::Document;
 use paddock_text::{diff, encoding};
-use paddock_types::digest::{etag_of, is_etag};
+use paddock_types::digest::is_etag;
 use paddock_types::error::Result;
 use paddock_types::{request, response};
 use paddock_vfs::content::FileContent;
@@ -54,8 +54,8 @@ fn version(content: &OpenContent<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
         };
         for entry in saved.record.entries.iter().filter(is_meant) {
             let Ok(kept) = saved.content(entry) else { continue };
-            if is_etag(&etag_of(&kept.sha256()), etag)
-                && let Ok(FileContent::Bytes(bytes)) = kept.load(workspace.fs)
+            if is_etag(&kept.etag(), etag)
+                && let Ok(FileContent::Bytes(bytes, _)) = kept.load(workspace.fs)
             {
                 return Ok(Some(bytes));
             }

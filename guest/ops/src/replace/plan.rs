@@ -5,9 +5,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use paddock_text::compare;
-use paddock_types::digest::{etag, sha256};
+use paddock_types::digest::sha256;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::{phrase, request};
+use paddock_vfs::content::FileContent;
 use sha2::{Digest, Sha256};
 use similar::DiffOp;
 
@@ -125,8 +126,8 @@ fn bare(args: &request::Replace) -> request::Replace {
 }
 
 /// Returns the text that stands for a file with its content.
-pub fn stamp(path: &str, content: &[u8]) -> String {
-    format!("{path:?} {}", etag(content))
+pub fn stamp(path: &str, content: &FileContent) -> String {
+    format!("{path:?} {}", content.etag())
 }
 
 fn mark(text: &str) -> String {

@@ -10,7 +10,6 @@
 use paddock_types::path::is_at_or_below;
 use std::collections::BTreeMap;
 
-use paddock_types::digest::etag_of;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::bytes::each_part;
@@ -102,7 +101,7 @@ pub enum Action {
 impl Entry {
     /// Returns an entry for a change of the file at `path`.
     pub fn file(action: Action, path: &str, after: Option<&FileContent>) -> Self {
-        let (path, after) = (path.to_owned(), after.map(|after| etag_of(&after.sha256())));
+        let (path, after) = (path.to_owned(), after.map(FileContent::etag));
         Self { action, path, to: None, kind: Kind::File, target: None, content: None, mode: None, after }
     }
 

@@ -271,7 +271,7 @@ fn check(workspace: &Workspace<'_>, operation: &str, change: &FileChange) -> Res
         }
     }
     let limit = workspace.policy.limits.max_file_bytes;
-    if let Some(FileContent::Bytes(new)) = change.new.as_ref().filter(|new| new.size() > limit) {
+    if let Some(FileContent::Bytes(new, _)) = change.new.as_ref().filter(|new| new.size() > limit) {
         return Err(workspace.too_large(&change.resolved, operation, new.len() as u64));
     }
     if let Some(there) = change.to.as_ref().filter(|to| to.stat.is_some()) {
@@ -316,8 +316,8 @@ fn plan(workspace: &Workspace<'_>, operation: &str, change: &FileChange, notes: 
         to: change.to.as_ref().map(|to| StoredLocation::of(workspace, to)),
         temporary: has_temporary.then(|| temporary(workspace, change)),
         backup: temporary_name(workspace.fs),
-        old: change.old.as_ref().map(FileContent::sha256),
-        new: change.new.as_ref().map(FileContent::sha256),
+        old: change.old.as_ref().map(|old| old.sha256().to_owned()),
+        new: change.new.as_ref().map(|new| new.sha256().to_owned()),
         in_place,
     })
 }

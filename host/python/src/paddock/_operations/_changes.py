@@ -67,7 +67,7 @@ class Changes(Typed):
         if_match: str | None = None,
         dry_run: bool = False,
     ) -> EditResult:
-        """Replaces text in a file.
+        """Replaces text in a file. An error names the mistakes of all edits.
 
         Fails with `not-found`, `no-match` with the nearest places, `ambiguous-match` with every line number,
         `binary-file`, `encoding-loss`, `changed-since-read` and `too-large`.
@@ -128,9 +128,10 @@ class Changes(Typed):
 
         Fails with `changed-since-read`, naming the files, if `plan` was made for other contents; nothing is changed
         then. Fails with `invalid-argument` for a pattern that does not parse, a replacement that names a group which
-        the pattern does not have, or a `plan` for other arguments; with `not-found`, `not-a-file` and `binary-file` for
-        `path`; with `too-large` if a file would be over the whole-file limit; and with `limit-exceeded` for more files
-        than one call may change, more than 64 MiB before and after, or more than 100,000 matches in one file.
+        the pattern does not have, a `plan` or `cursor` for other arguments, or a path in `exclude_paths` without a
+        match; with `not-found`, `not-a-file` and `binary-file` for `path`; with `too-large` if a file would be over the
+        whole-file limit; and with `limit-exceeded` for more files than one call may change, more than 64 MiB before and
+        after, or more than 100,000 matches in one file.
 
         Args:
             pattern: Pattern to find, as in `search.grep`: a regular expression in linear time, or plain text.

@@ -111,7 +111,10 @@ class Replacement:
     """One replacement."""
 
     old_text: str
-    """Text to find in the file. LF matches the line endings of the file."""
+    """Text to find in the file. LF matches the line endings of the file. If the text does not occur, spaces, quotes and
+    dashes of Unicode match their ASCII likes, at a place that must be the only one; what the old and the new text have
+    in common stays as it is there, and `notes` reports the edit.
+    """
     new_text: str
     """Text that replaces it; LF becomes the line ending of the file."""
     replace_all: bool = False
@@ -145,7 +148,7 @@ class EditResult:
     backup: str | None
     """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """Notes for the caller, such as a hard link that was broken."""
+    """Notes for the caller, such as an edit that did not match exactly, or a hard link that was broken."""
 
 
 @dataclass(frozen=True)
