@@ -23,7 +23,7 @@ from agents import apply_diff
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
-CASES = int(os.environ.get("ORIGINALS_CASES", 300))
+CASES = int(os.environ.get("ORIGINALS_CASES", 100))
 SEED = int(os.environ.get("ORIGINALS_SEED", 1))
 
 
@@ -37,7 +37,11 @@ class Paddock:
         line = json.dumps({"dialect": dialect, "tool": tool, "arguments": arguments})
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        outcome = json.loads(self.process.stdout.readline())
+        # A failure has the dialect's error in place of a result.
+        outcome.setdefault("result", outcome.get("error"))
+        outcome.setdefault("text", str(outcome["result"]))
+        return outcome
 
     def put(self, path, text):
         assert self.call("paddock", "write_file", path=path, content=text)["ok"]

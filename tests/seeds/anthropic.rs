@@ -190,8 +190,9 @@ fn memory_as_in_the_sdk() {
     }
     let directory = json!({"command": "str_replace", "path": "/memories", "old_str": "a", "new_str": "b"});
     assert_eq!(fails(directory), "The path /memories is not a file.");
-    let exists = json!({"command": "rename", "old_path": path, "new_path": path});
-    assert!(fails(exists).contains(&format!("The destination {path} already exists")));
+    fixture.put("memories/b.txt", "");
+    let exists = json!({"command": "rename", "old_path": path, "new_path": "/memories/b.txt"});
+    assert!(fails(exists).contains("The destination /memories/b.txt already exists"));
 }
 
 #[test]

@@ -167,6 +167,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
 }
 
 /// Returns the argument `path` without white space around it. What is empty then is refused.
+#[inline(never)]
 fn path(args: &Args) -> String {
     args.text("path").trim().to_owned()
 }

@@ -201,6 +201,7 @@ fn edit_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
 }
 
 /// Returns the argument `path` of a tool that lists or searches; empty, it is the worktree.
+#[inline(never)]
 fn directory(args: &Args) -> String {
     Some(args.text("path")).filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned())
 }

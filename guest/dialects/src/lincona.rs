@@ -243,7 +243,7 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
 fn grep_files(args: &Args) -> Result<Request> {
     Ok(Request::Grep(request::Grep {
         path: args.text("path"),
-        glob: included(args.texts("include")),
+        glob: included(&args.texts("include")),
         limit: args.whole32("limit"),
         unlimited: true,
         ..request::Grep::of(args.text("pattern"))
@@ -251,14 +251,14 @@ fn grep_files(args: &Args) -> Result<Request> {
 }
 
 /// Returns the glob that matches what one of `globs` matches. A single one may be a list separated by commas.
-fn included(mut globs: Vec<String>) -> Option<String> {
-    if let [list] = globs.as_slice()
-        && !list.contains('{')
-    {
-        globs = list.split(',').map(|glob| glob.trim().to_owned()).collect();
+fn included(globs: &[String]) -> Option<String> {
+    let list = globs.join(",");
+    match list.trim() {
+        "" => None,
+        _ if globs.len() == 1 && list.contains('{') => Some(list),
+        _ if list.contains(',') => Some(format!("{{{}}}", list.replace(", ", ","))),
+        list => Some(list.to_owned()),
     }
-    globs.retain(|glob| !glob.is_empty());
-    if globs.len() < 2 { globs.pop() } else { Some(format!("{{{}}}", globs.join(","))) }
 }
 
 fn grep_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -288,8 +288,8 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
         return Err(Error::new(Code::PatchInvalid, format!("cannot read the patch: {cause}")).hint(hint));
     }
     // An envelope may have a unified diff in it.
-    let inner = patch.split_once("*** Begin Patch").and_then(|(_, rest)| rest.rsplit_once("*** End Patch"));
-    let inner = inner.map(|(inner, _)| inner.trim_start()).filter(|inner| inner.starts_with("--- "));
+    let inner = patch.split_once("*** Begin Patch\n").map(|(_, inner)| inner).filter(|inner| inner.starts_with("--- "));
+    let inner = inner.and_then(|inner| inner.trim_end().strip_suffix("*** End Patch"));
     let patch = inner.map(str::to_owned).unwrap_or(patch);
     Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::Strict }))
 }

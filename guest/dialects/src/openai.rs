@@ -82,10 +82,12 @@ fn request(args: &Args) -> Result<Request> {
 }
 
 /// Returns the lines of a diff without the last line ending, and the line ending: CRLF for all lines if one has it.
+#[inline(never)]
 fn lines_of(diff: &str) -> (String, &'static str) {
     let ending = if diff.contains("\r\n") { "\r\n" } else { "\n" };
-    let diff = diff.replace("\r\n", "\n");
-    (diff.strip_suffix('\n').unwrap_or(&diff).replace('\n', ending), ending)
+    let diff = diff.strip_suffix('\n').unwrap_or(diff);
+    let lines: Vec<_> = diff.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+    (lines.join(ending), ending)
 }
 
 /// Returns the content of a diff that consists of added lines. No final newline is added.
@@ -99,7 +101,8 @@ fn created(diff: &str) -> Result<String> {
         return Ok(String::new());
     }
     let (diff, ending) = lines_of(diff);
-    Ok(diff.split(ending).map(line).collect::<Result<Vec<_>>>()?.join(ending))
+    let bare = |text: &str| line(text.strip_suffix('\r').unwrap_or(text));
+    Ok(diff.split('\n').map(bare).collect::<Result<Vec<_>>>()?.join(ending))
 }
 
 fn answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {

@@ -70,6 +70,7 @@ impl Applying<'_> {
 
     /// Returns the first location of `old` from the cursor on. Codex applies a chunk that is marked as the end of the file
     /// only there.
+    #[inline(never)]
     fn located(&self, old: &[&str], at_end: bool, floor: usize) -> Option<(Pass, usize)> {
         let last = self.lines.count().checked_sub(old.len()).filter(|last| at_end && *last >= floor);
         match last.and_then(|last| self.first(old, last)) {
@@ -87,6 +88,7 @@ impl Applying<'_> {
         self.first_by(passes, old, from)
     }
 
+    #[inline(never)]
     fn first_by(&self, passes: &[Pass], old: &[&str], from: usize) -> Option<(Pass, usize)> {
         passes.iter().find_map(|pass| {
             let place = self.folded(*pass).find(old, from, 1).first().copied()?;

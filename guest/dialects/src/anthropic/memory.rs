@@ -31,6 +31,7 @@ pub fn request(args: &Args) -> Result<Request> {
 }
 
 /// Returns the workspace path of the argument `name`.
+#[inline(never)]
 fn inside(args: &Args, name: &str) -> Result<String> {
     let path = args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))?;
     let outside = || Error::at(Code::OutsideWorkspace, "use", &path, "it is not below /memories");
@@ -47,6 +48,7 @@ fn inside(args: &Args, name: &str) -> Result<String> {
 }
 
 /// Returns the workspace path of the argument `name`, which is not the memory itself.
+#[inline(never)]
 fn below(args: &Args, name: &str) -> Result<String> {
     let path = inside(args, name)?;
     if path == "memories" {
@@ -101,6 +103,7 @@ fn snippet(edit: &response::Edit) -> String {
 }
 
 /// Renders `count` lines of `text` after the first `skipped`; the first one has the number `start`.
+#[inline(never)]
 fn first_lines(text: &str, start: u64, skipped: u64, count: u64) -> String {
     let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let shown: Vec<_> = text.split('\n').skip(number(skipped)).take(number(count)).collect();

@@ -11,6 +11,7 @@ const MAX_NAME: usize = 80;
 const ANY: &str = "{*,*/**/*}";
 
 /// Returns the argument `path` of a tool that lists or searches; empty or blank, it is the root.
+#[inline(never)]
 pub fn directory(args: &Args) -> String {
     match args.text("path").trim() {
         "" => ".".to_owned(),
@@ -19,6 +20,7 @@ pub fn directory(args: &Args) -> String {
 }
 
 /// Returns the argument `path` of a tool that needs one.
+#[inline(never)]
 pub fn named(args: &Args, operation: &str) -> Result<String> {
     match args.text("path").trim() {
         "" => Err(Error::at(Code::InvalidPath, operation, "", "the path is empty")),
@@ -28,22 +30,22 @@ pub fn named(args: &Args, operation: &str) -> Result<String> {
 
 /// Returns the argument `path` of a tool that makes a file or directory, within the bounds of the original. The depth of
 /// an absolute path may be that of the root.
+#[inline(never)]
 pub fn made(args: &Args, operation: &str) -> Result<String> {
     let path = named(args, operation)?;
+    let refused = |cause: &str| Err(Error::at(Code::InvalidPath, operation, &path, cause));
     let mut depth = 0_usize;
     for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
         depth = if name == ".." { depth.saturating_sub(1) } else { depth + 1 };
         if name.chars().count() > MAX_NAME {
-            let cause = format!("Path segment exceeds limit of {MAX_NAME} characters");
-            return Err(Error::at(Code::InvalidPath, operation, &path, cause));
+            return refused("Path segment exceeds limit of 80 characters");
         }
     }
     if depth > MAX_DEPTH && !path.starts_with('/') {
-        let cause = format!("Path depth exceeds limit of {MAX_DEPTH} segments");
-        return Err(Error::at(Code::InvalidPath, operation, &path, cause));
+        return refused("Path depth exceeds limit of 16 segments");
     }
     if depth == 0 {
-        return Err(Error::at(Code::InvalidPath, operation, &path, "cannot write to root directory"));
+        return refused("cannot write to root directory");
     }
     Ok(path)
 }

@@ -26,6 +26,7 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
 }
 
 /// Renders a search in something that is no directory, which finds nothing in the original.
+#[inline(never)]
 fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": [] });
     reported(value, format!("[nothing was searched: {}]", error.message()))
