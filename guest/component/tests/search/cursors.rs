@@ -1,12 +1,10 @@
 //! Pages joined by cursors give the complete result.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use paddock_types::entry::Time;
 use paddock_types::error::Code;
 use paddock_types::policy::Policy;
-use paddock_types::request::{Glob, Grep, GrepOutput, ListSort, PathSort, Request};
-use paddock_types::response::GrepMatch;
+use paddock_types::request::{Glob, Grep, GrepOutput, List, ListSort, PathSort, Request, Tree};
+use paddock_types::response::{GrepMatch, Response};
 use paddock_vfs::memory::MemoryFs;
 use proptest::prelude::*;
 
@@ -55,22 +53,92 @@ fn all_pages(fs: &MemoryFs, mut args: Grep) -> (Vec<GrepMatch>, Vec<paddock_type
     panic!("no end");
 }
 
-/// Cursors can be forged: a position from another sort order is rejected.
+/// The digest of a cursor covers the arguments and the position: no part of another cursor is accepted.
 #[test]
 fn of_names_is_good_for_its_order_only() {
     let fs = random_tree(1);
     (0..9).for_each(|index| put(&fs, &format!("file{index}"), b""));
     let [by_path, by_time] = [PathSort::Path, PathSort::Modified].map(|sort| Glob { sort, limit: 2, ..glob("**") });
     let cursor = |args: &Glob| globbed(&fs, args.clone()).next_cursor.unwrap();
-    let position = |cursor: &str| -> (u32, String, serde_json::Value) {
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(cursor).unwrap()).unwrap()
-    };
     for (args, other) in [(&by_path, &by_time), (&by_time, &by_path)] {
-        let ((version, made_for, _), (.., at)) = (position(&cursor(args)), position(&cursor(other)));
-        let forged = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&(version, made_for, at)).unwrap());
-        let request = Request::Glob(Glob { cursor: Some(forged), ..args.clone() });
-        let error = run_with(&fs, &Policy::default(), request).unwrap_err();
-        assert!(error.code == Code::InvalidArgument && error.message().contains("not a cursor"), "{error:?}");
+        let (own, other) = (cursor(args), cursor(other));
+        let digest = own.split_once(':').unwrap().0;
+        let position = other.split_once(':').unwrap().1;
+        for forged in [format!("{digest}:{position}"), other.clone(), format!("{own}x")] {
+            let request = Request::Glob(Glob { cursor: Some(forged), ..args.clone() });
+            let error = run_with(&fs, &Policy::default(), request).unwrap_err();
+            assert!(error.code == Code::InvalidArgument && error.message().contains("other arguments"), "{error:?}");
+        }
+    }
+}
+
+/// Pages of listings end at the bytes of a result, and continue to the same whole.
+#[test]
+fn of_every_listing_is_bounded_in_bytes() {
+    let fs = memory();
+    (0..40).for_each(|index| put(&fs, &format!("directory{}/a rather long name {index:02}", index % 3), b"x"));
+    let mut policy = Policy::default();
+    policy.limits.max_result_bytes = 300;
+    let listing = |sort| Request::List(List { sort, depth: 2, limit: 1_000, ..list() });
+    let named = |sort| Request::Glob(Glob { sort, limit: 1_000, ..glob("**") });
+    let with = |output| Request::Grep(Grep { output, limit: 1_000, ..search("x") });
+    let requests = [ListSort::Name, ListSort::Size].map(listing).into_iter();
+    let requests = requests.chain([PathSort::Path, PathSort::Modified].map(named));
+    for request in requests.chain([GrepOutput::Files, GrepOutput::Count].map(with)) {
+        let whole = page_of(&fs, &Policy::default(), request.clone());
+        assert!(whole.0.len() >= 40 && whole.1.is_none(), "{request:?}");
+        let (mut paths, mut cursor) = (Vec::new(), None);
+        loop {
+            let (page, next) = page_of(&fs, &policy, continued(&request, cursor));
+            let bytes: usize = page.iter().map(String::len).sum();
+            assert!((1..=300 + 50).contains(&bytes), "{bytes} bytes: {request:?}");
+            paths.extend(page);
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(paths, whole.0, "{request:?}");
+        let all = page_of(&fs, &policy, unlimited(&request));
+        assert_eq!(all, whole, "{request:?}");
+    }
+    // A tree has no cursor: it says that there is more, and upper levels come first.
+    let args = Tree { limit: 1_000, ..Tree::of(".".to_owned()) };
+    let tree = |policy: &Policy| match run_with(&fs, policy, Request::Tree(args.clone())).unwrap() {
+        Response::Tree(tree) => tree,
+        other => panic!("{other:?}"),
+    };
+    assert!(!tree(&Policy::default()).truncated);
+    let cut = tree(&policy);
+    assert!(cut.truncated && cut.directories == 3 && (1..20).contains(&cut.files), "{cut:?}");
+    policy.limits.max_result_bytes = 30;
+    assert_eq!((tree(&policy).directories, tree(&policy).files), (2, 0));
+}
+
+fn continued(request: &Request, cursor: Option<String>) -> Request {
+    match request.clone() {
+        Request::List(args) => Request::List(List { cursor, ..args }),
+        Request::Glob(args) => Request::Glob(Glob { cursor, ..args }),
+        Request::Grep(args) => Request::Grep(Grep { cursor, ..args }),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn unlimited(request: &Request) -> Request {
+    match request.clone() {
+        Request::List(args) => Request::List(List { unlimited: true, ..args }),
+        Request::Glob(args) => Request::Glob(Glob { unlimited: true, ..args }),
+        Request::Grep(args) => Request::Grep(Grep { unlimited: true, ..args }),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn page_of(fs: &MemoryFs, policy: &Policy, request: Request) -> (Vec<String>, Option<String>) {
+    match run_with(fs, policy, request).unwrap() {
+        Response::List(list) => (list.entries.into_iter().map(|entry| entry.path).collect(), list.next_cursor),
+        Response::Glob(glob) => (glob.paths, glob.next_cursor),
+        Response::Grep(grep) => (grep.files.into_iter().map(|file| file.path).collect(), grep.next_cursor),
+        other => panic!("{other:?}"),
     }
 }
 
