@@ -125,6 +125,20 @@ fn what_cannot_be_undone_together_changes_nothing() {
     assert!(!fixture.root().join("b.txt").exists());
 }
 
+/// A call that writes the content that is there stores none.
+#[test]
+fn a_call_without_a_difference_is_undone_too() {
+    let fixture = Fixture::new(Policy::default());
+    fixture.ok("write_file", json!({"path": "a.txt", "content": "1"}));
+    let before = fixture.tree();
+    fixture.ok("write_file", json!({"path": "x.txt", "content": "1"}));
+    fixture.ok("copy", json!({"source": "x.txt", "destination": "a.txt", "overwrite": true}));
+    fixture.ok("restore", json!({"path": "a.txt"}));
+    assert_eq!(fs::read(fixture.root().join("a.txt")).unwrap(), b"1");
+    fixture.ok("restore", json!({"last": fixture.history().len() - 1}));
+    assert_eq!(fixture.tree(), before);
+}
+
 #[test]
 fn the_last_calls_of_a_path() {
     let fixture = Fixture::new(Policy::default());

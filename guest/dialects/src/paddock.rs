@@ -165,7 +165,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "list_dir",
         title: "List directory",
-        description: "List a directory with kinds, sizes and times.",
+        description: "List a directory.",
         params: &[
             directory(),
             whole("depth", 1, 10_000, DefaultValue::Whole(1), "Levels to descend"),
@@ -184,7 +184,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "tree",
         title: "Directory tree",
-        description: "Show a directory as a tree.",
+        description: "List a directory as a tree.",
         params: &[
             directory(),
             whole("depth", 1, 10_000, DefaultValue::Whole(3), "Levels to descend"),
@@ -226,7 +226,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "grep",
         title: "Search in files",
-        description: "Search file contents by regular expression (linear time: no look-around, no back-references) or plain text.",
+        description: "Search file contents by regular expression (no look-around, no back-references) or plain text.",
         params: &[
             required("pattern", "What to find"),
             text("path", ".", "Directory or file"),
@@ -361,7 +361,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "restore",
         title: "Undo a change",
-        description: "Undo changes of these tools: the last one of a path, a call by its `backup`, or the last calls. Without arguments, lists calls.",
+        description: "Undo what these tools changed last at a path, a call by its `backup`, or the last calls. Without arguments, list calls.",
         params: &[
             optional("path", "What to restore"),
             optional("backup", "Which call to undo"),

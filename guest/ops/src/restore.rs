@@ -207,6 +207,10 @@ impl<'w> Undo<'w> {
 
     /// Restores the old content unless it is current.
     fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
+        if entry.action == Action::Modified && entry.content.is_none() {
+            // The call wrote the content that was there, so none is stored.
+            return Ok(());
+        }
         let old = self.current(&resolved)?;
         let new = saved.content(entry)?;
         if let Some(mode) = entry.mode.filter(|_| resolved.stat.is_some()) {

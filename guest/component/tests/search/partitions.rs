@@ -96,10 +96,14 @@ fn reported(response: &Response) -> (serde_json::Value, Option<String>) {
 fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> Request) {
     let mut policy = Policy::default();
     let is_limited = random.below(3) == 0;
+    let is_short = random.below(3) == 0;
     let mut cursor = None;
     loop {
         if is_limited {
             policy.rules.limits.max_entries = 300 + random.below(1_500) as u64;
+        }
+        if is_short {
+            policy.rules.limits.max_result_bytes = 1_000 + random.below(20_000);
         }
         let request = with(cursor);
         let (one, next) = reported(&run_with(fs, &policy, request.clone()).unwrap());
