@@ -64,13 +64,15 @@ function patched(text, diff) {
 /** Lines of results for single files, without the words of their failures. */
 const withoutFailures = (text) => text.replace(/: Error - .*$/gm, ": Error");
 
-/** The information about an entry that both servers have. */
-const common = (text, isDirectory) =>
+/** The information about an entry that both servers have. Times of entries that a call has changed can differ. */
+const common = (text, isChanged, isDirectory) =>
   text
     .split("\n")
     .filter((line) => !/^(created|accessed|permissions): /.test(line) && !(isDirectory && /^size: /.test(line)))
-    .filter((line) => !(isDirectory && /^modified: /.test(line)))
+    .map((line) => (isChanged ? line.replace(DATE, "modified: ") : line))
     .join("\n");
+
+const DATE = /^modified: \w{3} \w{3} \d\d \d{4} \d\d:\d\d:\d\d GMT\+0000 \(Coordinated Universal Time\)$/;
 
 export const DIFFERENCES = [
   {
@@ -231,7 +233,9 @@ export const DIFFERENCES = [
     holds: ({ tool }, theirs, ours) => {
       const isDirectory = /^isDirectory: true$/m.test(theirs.text);
       if (tool !== "get_file_info" || theirs.isError || ours.isError || !/^permissions: \d\d\d$/m.test(theirs.text)) return false;
-      return /^created: unknown$/m.test(ours.text) && /^permissions: unknown$/m.test(ours.text) && common(theirs.text, isDirectory) === common(ours.text, isDirectory);
+      const isChanged = [theirs, ours].some(({ text }) => !/^modified: .* 2023 /m.test(text));
+      const [one, other] = [theirs, ours].map(({ text }) => common(text, isChanged, isDirectory));
+      return /^created: unknown$/m.test(ours.text) && /^permissions: unknown$/m.test(ours.text) && one === other;
     },
   },
   {
