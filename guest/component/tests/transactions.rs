@@ -311,7 +311,12 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 // A commit that reports an error was not done, unless undoing it failed too.
                 if is_reported && now == new && now != old {
                     let message = result.as_ref().err().map(Error::message).unwrap_or_default();
-                    assert!(["taking back", "end taking over"].iter().any(|part| message.contains(part)), "{message}");
+                    assert!(
+                        ["taking back", "remove the record of the commit of the overlay"]
+                            .iter()
+                            .any(|part| message.contains(part)),
+                        "{message}"
+                    );
                 }
                 // Committed changes that the overlay still holds are no differences; the remaining ones can be
                 // committed.

@@ -171,8 +171,8 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 fn required(workspace: &Workspace<'_>, plan: Plan) -> Error {
     let hint = match workspace.policy.host.approval_key {
-        Some(_) => "they decide, not you: wait or do without it, and do not try another way round",
-        None => "this host can ask nobody: do without it, or leave it to the person who runs this",
+        Some(_) => "the person decides: wait, or continue without this change, and do not attempt it by other means",
+        None => "this host cannot ask a person: continue without this change, or leave it to the person who runs this",
     };
     Error {
         path: plan.paths.first().cloned(),
@@ -186,7 +186,7 @@ fn refused(plan: &Plan, reason: &str) -> Error {
     Error {
         path: plan.paths.first().cloned(),
         ..Error::new(Code::Denied, format!("a person refused this{reason}: {}", short(plan)))
-            .hint("do without it, and do not try another way round")
+            .hint("continue without this change, and do not attempt it by other means")
     }
 }
 

@@ -147,7 +147,7 @@ impl<'w> Comparison<'w> {
                 Code::LimitExceeded,
                 OPERATION,
                 &resolved.requested_path,
-                "there is more than one call can look at",
+                "there are more entries than one call can examine",
             )
             .hint(phrase!["give a directory with less in it as ", Term::Path]));
         }

@@ -65,7 +65,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
     if args.files_only && stat.kind == Kind::Directory {
         return Err(resolved
             .not_a_file(OPERATION, stat.kind)
-            .hint("only files are deleted here: delete those in it one by one"));
+            .hint("this tool deletes files only: delete the files in the directory one by one"));
     }
     workspace.check_change(&resolved, OPERATION)?;
     workspace.check_movable(&resolved, OPERATION)?;
@@ -184,7 +184,7 @@ fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     // A journal that cannot be removed has at most the temporary sibling left to remove.
     drop(journal.tidy(workspace));
     removed.map_err(|fault| match (kept, fault.at(OPERATION, &resolved.requested_path)) {
-        (true, error) => error.hint("what could not be deleted is still there"),
+        (true, error) => error.hint("the entries that could not be deleted still exist"),
         (false, error) => error,
     })
 }

@@ -267,9 +267,8 @@ fn splices(
         _ if !edit.replace_all => return Err(mistakes::ambiguous(text, &found, None)),
         count if count > MAX_OCCURRENCES => {
             let cause = phrase![Term::OldText, format!(" is there more than {MAX_OCCURRENCES} times")];
-            return Err(
-                Error::new(Code::LimitExceeded, cause).hint("give more of the text around it, so that it is rarer")
-            );
+            return Err(Error::new(Code::LimitExceeded, cause)
+                .hint("include more of the surrounding text, so that it occurs less often"));
         }
         _ => {}
     }
@@ -290,8 +289,8 @@ fn check_size(workspace: &Workspace<'_>, size: usize) -> Result<()> {
     if size as u64 <= limit {
         return Ok(());
     }
-    let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-    Err(Error::new(Code::TooLarge, cause).hint("nothing was changed; replace less, or by less"))
+    let cause = format!("it would have more than {limit} bytes, the maximum for a whole file");
+    Err(Error::new(Code::TooLarge, cause).hint("nothing was changed; make fewer or shorter replacements"))
 }
 
 fn range(change: &LineChange) -> LineRange {

@@ -112,7 +112,7 @@ impl<'f> Transaction<'f> {
             if paths.iter().any(|chosen| is_at_or_below(path, chosen)) {
                 if let Some(above) = whole.iter().find(|above| difference.is_in(above)) {
                     return Err(Error::at(Code::InvalidArgument, "choose", path, "a directory above it was replaced")
-                        .hint(format!("choose `{}`, which goes as a whole", printable(&self.path(above)))));
+                        .hint(format!("name `{}`, which is committed as a whole", printable(&self.path(above)))));
                 }
                 chosen.push(difference.clone());
             } else if difference.hides_directory() {

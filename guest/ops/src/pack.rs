@@ -69,7 +69,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
     let mut plan = Plan::new(workspace, &target);
     args.sources.iter().try_for_each(|source| plan.source(source))?;
     if plan.items.is_empty() {
-        return Err(Error::argument("sources", "there is nothing in them to pack").hint("name other ones"));
+        return Err(Error::argument("sources", "they contain nothing to pack").hint("name other ones"));
     }
     let (archive, bytes) = plan.archive()?;
     let archive = FileContent::from(archive);
@@ -234,7 +234,7 @@ impl<'w> Plan<'w> {
             }
             None if self.items.len() as u64 >= self.workspace.policy.limits.max_files => {
                 let max = self.workspace.policy.limits.max_files;
-                let cause = format!("there are more than {max} files and directories, the most for one call");
+                let cause = format!("there are more than {max} files and directories, the maximum for one call");
                 return Err(Error::at(Code::LimitExceeded, OPERATION, &self.target.requested_path, cause)
                     .hint("pack them into several archives, one directory at a time"));
             }
@@ -312,13 +312,13 @@ impl<'w> Plan<'w> {
         if size <= limit {
             return Ok(());
         }
-        let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
+        let cause = format!("it would have more than {limit} bytes, the maximum for a whole file");
         Err(Error::at(Code::TooLarge, OPERATION, &self.target.requested_path, cause)
             .hint("pack them into several archives"))
     }
 
     fn out_of_time(&self, path: &str) -> Error {
-        let cause = "it takes more time than a call has, or there are too many entries to look at";
+        let cause = "it takes longer than the time limit of a call, or has too many entries";
         Error::at(Code::LimitExceeded, OPERATION, path, cause).hint("pack one directory at a time")
     }
 

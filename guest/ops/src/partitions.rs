@@ -96,5 +96,5 @@ pub fn prepare_worker<'w>(workspace: &'w Workspace<'w>, request: &'w Request) ->
 }
 
 fn no_search() -> Error {
-    Error::argument("search", "it is none that instances share")
+    Error::argument("search", "instances do not share this kind of search")
 }

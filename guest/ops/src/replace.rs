@@ -292,7 +292,7 @@ impl Found<'_> {
         let max = self.workspace.policy.limits.max_files;
         if !file.is_excluded {
             if self.total_files >= max {
-                return Err(narrower(&format!("more than {max} files would change, which is the most of one call")));
+                return Err(narrower(&format!("more than {max} files would change, the maximum for one call")));
             }
             self.bytes = self.bytes.saturating_add(file.old.size()).saturating_add(file.new.size());
             self.total_files += 1;
@@ -353,7 +353,7 @@ fn too_much(resolved: &ResolvedPath, excess: Excess, limit: usize) -> Error {
     let (code, cause) = match excess {
         Excess::Matches => (Code::LimitExceeded, format!("it has more than {MAX_MATCHES} matches")),
         Excess::Bytes => {
-            (Code::TooLarge, format!("it would have more than {limit} bytes, up to which files are handled whole"))
+            (Code::TooLarge, format!("it would have more than {limit} bytes, the maximum for a whole file"))
         }
     };
     Error::at(code, OPERATION, &resolved.path, cause).hint(phrase![

@@ -129,7 +129,7 @@ impl<'w> Plan<'w> {
                 Code::LimitExceeded,
                 OPERATION,
                 &self.args.source,
-                "it takes more time than a call has",
+                "it takes longer than the time limit of a call",
             )
             .hint("nothing was unpacked; make several smaller archives of it"));
         }

@@ -142,7 +142,7 @@ fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: u64) -> 
     if size <= limit {
         return Ok(());
     }
-    let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
+    let cause = format!("it would have more than {limit} bytes, the maximum for a whole file");
     Err(Error::at(Code::TooLarge, OPERATION, &resolved.requested_path, cause)
         .hint("nothing was changed; write several smaller files"))
 }

@@ -55,7 +55,9 @@ impl Fault {
         let error = Error::at(code, operation, path, cause);
         match self {
             Self::NoSpace => error.hint("free some space, then call again; nothing was changed"),
-            Self::NoMemory => error.hint("call again when fewer calls are under way, or do it in smaller parts"),
+            Self::NoMemory => {
+                error.hint("call again when fewer calls are running, or divide the work into smaller parts")
+            }
             Self::ReadOnly => error.hint("read from it, or change something in a writable root"),
             _ => error,
         }

@@ -190,6 +190,6 @@ fn parts(token: &str) -> Option<(u64, &str)> {
 
 fn failed(fault: &Fault) -> Error {
     fault
-        .at("keep what is there now in", "the state directory")
+        .at("store the list of files in", "the state directory")
         .hint("the person who runs this has to check the state directory")
 }

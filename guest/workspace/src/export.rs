@@ -65,7 +65,8 @@ pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> 
         collecting.add(entry.dir, entry.name, entry.below, entry.kind)?;
     }
     if walk.stopped || walk.skipped.unreadable > 0 {
-        let cause = if walk.stopped { "it has more entries than can be looked at" } else { "a part cannot be read" };
+        let cause =
+            if walk.stopped { "it has more entries than one call can examine" } else { "a part cannot be read" };
         return Err(
             Error::at(Code::LimitExceeded, OPERATION, ".", cause).hint(phrase!["leave parts out by ", Term::Exclude])
         );

@@ -120,7 +120,7 @@ impl AgentIgnore {
             let below = path.get(self.above_root..).unwrap_or_default();
             let file = format!("{}{below}{}{SECRETS_FILE}", self.label, if name.is_empty() { "" } else { "/" });
             Error::at(Code::Denied, "apply the rules in", &file, cause)
-                .hint("nothing in that directory can be used until a person has repaired the file")
+                .hint("tools can use nothing in that directory until a person has repaired the file")
         };
         let text = match read_rules(dir, SECRETS_FILE, fs, self.rules.room()) {
             Ok(None) => return Ok((None, 0)),

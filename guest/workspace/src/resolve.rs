@@ -322,7 +322,7 @@ impl<'w> Resolution<'w> {
                 Code::InvalidPath,
                 self.operation,
                 self.requested_path,
-                "it goes through too many symbolic links, or round in a loop",
+                "it passes through too many symbolic links, or through a loop of links",
             ));
         }
         let target = match self.workspace.fs.read_link(self.dir()?, name) {

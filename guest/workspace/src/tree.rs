@@ -125,7 +125,7 @@ fn refuse(
 }
 
 fn too_many(resolved: &ResolvedPath, operation: &str, max: u64) -> Error {
-    let cause = format!("it holds more than {max} entries, the most for one call");
+    let cause = format!("it holds more than {max} entries, the maximum for one call");
     Error::at(Code::LimitExceeded, operation, &resolved.requested_path, cause)
         .hint("do it in parts, one directory below it at a time")
 }
@@ -195,7 +195,7 @@ pub fn copy(
             }
             count += 1;
             if count > workspace.policy.limits.max_files {
-                return Err(Fault::Io("more came into it while it was copied".to_owned()));
+                return Err(Fault::Io("entries were added to it while it was copied".to_owned()));
             }
             let source = OpenLocation { dir: from.clone(), name: entry.name.clone() };
             let target = OpenLocation { dir: to.clone(), name: entry.name.clone() };

@@ -247,7 +247,7 @@ fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<
 }
 
 fn too_many(archive: &str, limits: &Limits) -> Error {
-    let cause = format!("it holds more than {} files and directories, the most for one call", limits.max_files);
+    let cause = format!("it holds more than {} files and directories, the maximum for one call", limits.max_files);
     Error::at(Code::LimitExceeded, OPERATION, archive, cause).hint("make several smaller archives of it")
 }
 

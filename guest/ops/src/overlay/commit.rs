@@ -80,12 +80,12 @@ impl Transaction<'_> {
             note(base, args).map_err(|fault| {
                 // The note may not be durable, so recovery must not rely on it.
                 drop(forget(base));
-                failed("keep a note of taking over", &fault)
+                failed("record the commit of the overlay", &fault)
             })?;
         }
         let made = make(base, acts).map_err(|error| take_back(base, error));
         if takes_several && (made.is_ok() || base.changes().is_empty()) {
-            forget(base).map_err(|fault| failed("end taking over", &fault))?;
+            forget(base).map_err(|fault| failed("remove the record of the commit of the overlay", &fault))?;
         }
         Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: made? })
     }
@@ -117,13 +117,15 @@ impl Transaction<'_> {
 
 /// Completes the commit of an overlay that a crash interrupted between two changes.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
-    let Some(args) = read_note(workspace).map_err(|fault| failed("read the note of taking over", &fault))? else {
+    let Some(args) =
+        read_note(workspace).map_err(|fault| failed("read the record of the commit of the overlay", &fault))?
+    else {
         return Ok(());
     };
     if let Some(top) = overlay_dir(workspace, &args.overlay) {
         Transaction::open_at(workspace.fs, workspace.policy, top)?.finish(workspace, &args)?;
     }
-    forget(workspace).map_err(|fault| failed("end taking over", &fault))
+    forget(workspace).map_err(|fault| failed("remove the record of the commit of the overlay", &fault))
 }
 
 fn is_part_gone(difference: &Difference, now: Option<&BaseEntry>) -> bool {
@@ -241,7 +243,7 @@ fn take_back(base: &Workspace<'_>, error: Error) -> Error {
             error
         }
         Err(_) => error
-            .and_then("taking back what was done failed too")
+            .and_then("undoing the partial change failed too")
             .hint("a later call makes the rest of it, or `paddock restore` undoes it"),
     }
 }

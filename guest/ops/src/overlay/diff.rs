@@ -167,7 +167,7 @@ impl Transaction<'_> {
     fn too_large(&self, path: &str) -> Error {
         let limit = self.policy.limits.max_file_bytes;
         let cause = format!("a patch has at most {MAX_PATCH} bytes, and files in it at most {limit}");
-        Error::at(Code::TooLarge, "show", path, cause).hint("name other paths, or do without the patch")
+        Error::at(Code::TooLarge, "show", path, cause).hint("name other paths, or ask for the list without the patch")
     }
 }
 

@@ -155,9 +155,9 @@ impl Transaction<'_> {
             _ => String::new(),
         };
         let cause = match (&difference.was, now) {
-            (None, _) => "the base has something there by now",
+            (None, _) => "the base has an entry there by now",
             (Some(BaseEntry::Directory { .. }), Some(BaseEntry::Directory { .. })) => {
-                "something in that directory was changed"
+                "an entry of that directory was changed"
             }
             (_, None) => "it was removed in the base",
             _ => "it was changed in the base",

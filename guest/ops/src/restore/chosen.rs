@@ -166,7 +166,7 @@ fn newest<'w>(workspace: &'w Workspace<'w>, path: Option<&str>, last: u32) -> Re
     }
     let cause = format!("only {} can be undone; nothing was changed", calls.len());
     Err(Error::argument(Term::Last, cause)
-        .hint("only what these tools changed can be restored, and the oldest backups go"))
+        .hint("only changes by these tools can be restored, and the oldest backups are removed"))
 }
 
 /// Returns the newest call with a backup that holds a change of `path`.
@@ -179,7 +179,7 @@ fn newest_of<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<ChosenCall<
         }
     }
     Err(Error::at(Code::NotFound, OPERATION, path, "no backup holds a change of it")
-        .hint("only what these tools changed can be restored, and the oldest backups go"))
+        .hint("only changes by these tools can be restored, and the oldest backups are removed"))
 }
 
 fn concerns(entry: &Entry, path: &str) -> bool {

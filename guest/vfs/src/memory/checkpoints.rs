@@ -19,7 +19,7 @@ impl MemoryFs {
             return Err(error.hint("name another; `checkpoints` lists all"));
         }
         if checkpoints.len() == MAX_CHECKPOINTS {
-            let message = format!("there are {MAX_CHECKPOINTS} checkpoints, which is the most");
+            let message = format!("there are {MAX_CHECKPOINTS} checkpoints, the maximum");
             return Err(Error::new(Code::LimitExceeded, message).hint("roll back to one of them"));
         }
         if let Some((_, top)) = self.preopens.first() {

@@ -102,7 +102,7 @@ impl OverlayFs<'_> {
         let whiteouts =
             node.whiteouts().and_then(|whiteouts| whiteouts.at).map(|at| self.inner.list(&at)).transpose()?;
         if whiteouts.as_ref().is_some_and(|whiteouts| whiteouts.unreadable + whiteouts.unnamed > 0) {
-            return Err(Fault::Io("the overlay is damaged: its marks cannot be listed".to_owned()));
+            return Err(Fault::Io("the overlay is damaged: its whiteouts cannot be listed".to_owned()));
         }
         let Some(mut listing) = below else { return Ok(above.unwrap_or_default()) };
         let above = above.unwrap_or_default();

@@ -207,5 +207,5 @@ impl OverlayFs<'_> {
 
 /// Returns the error for content of the overlay's directory that this code cannot have written.
 pub(super) fn damaged(name: &str) -> Fault {
-    Fault::Io(format!("the overlay is damaged: its mark on `{name}` cannot be read"))
+    Fault::Io(format!("the overlay is damaged: its whiteout of `{name}` cannot be read"))
 }

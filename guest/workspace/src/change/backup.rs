@@ -217,7 +217,7 @@ impl<'w> Draft<'w> {
 
 fn failed(fault: &Fault) -> Error {
     fault
-        .at("keep what was there before in", "the state directory")
+        .at("store the old content in", "the state directory")
         .hint("nothing was changed; the person who runs this has to check the state directory, or turn `backups` off")
 }
 
@@ -327,7 +327,7 @@ impl<'w> Saved<'w> {
     pub fn find(workspace: &'w Workspace<'w>, id: &str) -> Result<Option<Self>> {
         let missing = || {
             Error::new(Code::NotFound, format!("there is no backup `{}`", paddock_types::error::printable(id)))
-                .hint("results of changes name theirs; the oldest go when there are too many")
+                .hint("results of changes name their backups; the oldest backups are removed when there are too many")
         };
         let id = match short(id) {
             Some(short) => {

@@ -255,7 +255,7 @@ fn take_back(
             error
         }
         Err(_) => error
-            .and_then("taking back what was done failed too")
+            .and_then("undoing the partial change failed too")
             .hint("a later call finishes or undoes the change; read the files again before the next one"),
     }
 }

@@ -182,7 +182,7 @@ export class Walk {
   /** @param {string} name @param {Identity} link @param {string[]} ahead */
   #follow(name, { dev, ino }, ahead) {
     if (this.links.length >= MAX_LINKS) {
-      throw Object.assign(new Error('it goes through too many symbolic links, or round in a loop'), { code: 'ELOOP' });
+      throw Object.assign(new Error('it passes through too many symbolic links, or through a loop of links'), { code: 'ELOOP' });
     }
     const target = readlinkSync(this.directory.entry(name));
     this.links.push({ identity: { dev, ino }, name, holders: [...this.#passed] });

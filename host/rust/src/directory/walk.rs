@@ -155,7 +155,7 @@ impl Follower {
         }
         let target = self.current().read_link_contents(name)?;
         if self.links.len() >= MAX_LINKS {
-            return Err(io::Error::other("it goes through too many symbolic links, or round in a loop"));
+            return Err(io::Error::other("it passes through too many symbolic links, or through a loop of links"));
         }
         let (holders, identity) = (self.identities().collect(), Identity::of(&metadata));
         self.links.push(Link { path: self.path().join(name), identity, holders });
