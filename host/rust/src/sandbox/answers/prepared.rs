@@ -21,7 +21,7 @@ const COMMANDS: [&str; 8] = [
 /// words.
 pub(super) const REQUESTS: usize = 6;
 const REQUEST: usize = 128;
-const DIFFERENCE: usize = 96;
+const DIFFERENCE: usize = 112;
 const FILE: u32 = 0;
 /// Number of texts that the answers of one guest use.
 const TEXTS_NAMED: usize = 12;
