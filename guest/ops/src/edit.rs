@@ -1,6 +1,8 @@
 //! Replaces text in a file. Each replacement is spliced into the bytes that the previous one produced, so that all
 //! other bytes stay unchanged.
 
+use std::borrow::Cow;
+
 use paddock_text::diff::{Change, LineChange};
 use paddock_text::document::{Document, Splice};
 use paddock_text::{diff, encoding, eol, find};
@@ -142,7 +144,10 @@ struct Edited {
 fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, args: &request::Edit) -> Result<Edited> {
     let mut mistakes = Mistakes::default();
     let mut edited: Option<Edited> = None;
-    for (index, edit) in args.edits.iter().enumerate() {
+    // No line of a file without CR ends as such an `old_text` says, so that only its lines can be meant.
+    let has_cr = old.text.contains('\r');
+    let edits: Vec<Cow<'_, Replacement>> = args.edits.iter().map(|edit| in_lf(edit, has_cr)).collect();
+    for (index, edit) in edits.iter().enumerate() {
         let is_over = workspace.out_of_time();
         let before = edited.as_ref().map_or(old, |edited| &edited.document);
         let label = if args.edits.len() > 1 { format!("edit {}: ", index + 1) } else { String::new() };
@@ -156,6 +161,12 @@ fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, arg
                     Some(Edited { changes, count, notes, .. }) => (changes, count, notes),
                     None => (Vec::new(), 0, Vec::new()),
                 };
+                if matches!(edit, Cow::Owned(_)) {
+                    notes.push(format!(
+                        "the lines of edit {} end in LF, as those of the file, and not in CRLF",
+                        index + 1
+                    ));
+                }
                 if !is_exact {
                     notes.push(format!("edit {} matched {}", index + 1, Pass::Punctuation.name()));
                 }
@@ -239,6 +250,15 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     let bytes = old.splice(&splices).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
     check_size(bytes.len())?;
     Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1, notes: Vec::new() })
+}
+
+/// Returns the edit with LF for CRLF, if its old text has CRLF and the file has no CR.
+fn in_lf(edit: &Replacement, has_cr: bool) -> Cow<'_, Replacement> {
+    if has_cr || !edit.old_text.contains("\r\n") {
+        return Cow::Borrowed(edit);
+    }
+    let [old_text, new_text] = [&edit.old_text, &edit.new_text].map(|text| text.replace("\r\n", "\n"));
+    Cow::Owned(Replacement { old_text, new_text, replace_all: edit.replace_all })
 }
 
 /// Returns the splices of one edit, and whether its text occurs exactly.
@@ -350,6 +370,16 @@ mod tests {
         assert_eq!(edited(b"\xff\xfea\0\n\0", &[replacement("a", "\u{e4}")]), b"\xff\xfe\xe4\0\n\0");
         assert_eq!(edited(b"caf\xe9 a\nna\xefve b", &[replacement("b", "\u{e9}")]), b"caf\xe9 a\nna\xefve \xe9");
         assert_eq!(edited(b"a\r\nb\nc\n", &[replacement("b", "x\ny")]), b"a\r\nx\r\ny\nc\n");
+    }
+
+    #[test]
+    fn crlf_is_found_in_a_file_without_cr() {
+        assert_eq!(edited(b"a\nb\nc\n", &[replacement("a\r\nb", "x\r\ny")]), b"x\ny\nc\n");
+        let result = edit(b"a\nb\nc\n", &[replacement("a\r\nb", "x\r\ny")]).unwrap();
+        assert!(result.notes[0].contains("end in LF"), "{:?}", result.notes);
+        // Only the new text has CRLF: the file gets it.
+        assert_eq!(edited(b"a\nb\n", &[replacement("a\n", "x\r\n")]), b"x\r\nb\n");
+        assert_eq!(failure(b"a\nb\r\n", &[replacement("a\r\nb", "x")]).0, Code::NoMatch);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod resolve;
 pub mod resolved_path;
 pub mod rights;
 pub mod root;
+mod same_name;
 pub mod tree;
 pub mod walk;
 

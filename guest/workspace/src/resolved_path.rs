@@ -7,8 +7,8 @@ use paddock_vfs::content::FileContent;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Stat};
 
-use crate::Workspace;
 use crate::ignore_rules::AgentIgnore;
+use crate::{Workspace, same_name};
 
 /// A resolved path: an entry name in an existing directory.
 #[derive(Clone)]
@@ -38,7 +38,11 @@ impl ResolvedPath {
     pub fn existing(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Stat> {
         self.stat.ok_or_else(|| {
             let error = Error::at(Code::NotFound, operation, &self.requested_path, "no such file or directory");
-            match self.near_names(workspace) {
+            let mut near = self.near_names(workspace);
+            if near.is_empty() {
+                near = same_name::paths(workspace, self, operation);
+            }
+            match near {
                 near if near.is_empty() => error
                     .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
                     .or_hint(phrase![Term::ListTool, " shows what is there"])

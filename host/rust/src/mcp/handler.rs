@@ -196,8 +196,9 @@ impl ServerHandler for Handler {
         let _permit = self.permit(&context).await?;
         if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
             // The call fails without arguments, but event listeners and the audit log record it.
-            self.call(&request.name, "", None, &context).await;
-            return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
+            let outcome = self.call(&request.name, "", None, &context).await;
+            let hint = outcome.error.and_then(|error| error.hint).map(|hint| format!("; {hint}")).unwrap_or_default();
+            return Err(ErrorData::invalid_params(format!("unknown tool: {}{hint}", request.name), None));
         }
         let approver = self.questions.approver(&request, &context);
         let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default()).to_string();
