@@ -269,6 +269,9 @@ fn list_dir() {
     assert_eq!(list(json!({"offset": 9})).text, "offset exceeds directory entry count");
     assert_eq!(list(json!({"offset": u64::MAX})).text, "offset exceeds directory entry count");
     assert_eq!(list(json!({"offset": 3, "limit": u64::MAX})).text, format!("Absolute path: {root}\nsrc/\n  b.py"));
+    // Both forms of a path are taken; the result has the absolute one.
+    let relative = fixture.call("list_dir", json!({"dir_path": "src"}));
+    assert_eq!(relative.text, format!("Absolute path: {root}/src\nb.py"));
     std::fs::create_dir(fixture.root().join("src/empty")).unwrap();
     let empty = fixture.call("list_dir", json!({"dir_path": "src/empty", "offset": 2}));
     assert_eq!(empty.text, format!("Absolute path: {root}/src/empty"));
@@ -276,9 +279,6 @@ fn list_dir() {
         let failed = error(&fixture, "list_dir", json!({"dir_path": path}));
         assert!(failed.starts_with("failed to read directory: "), "{failed}");
     }
-    // Both forms of a path are taken; the result has the absolute one.
-    let relative = fixture.call("list_dir", json!({"dir_path": "src"}));
-    assert_eq!(relative.text, format!("Absolute path: {root}/src\nb.py"));
 }
 
 #[test]
@@ -333,8 +333,8 @@ fn blocks_by_indentation() {
         (NESTED, json!({"anchor_line": 4, "max_lines": 3}), 3..=5),
         (SIBLINGS, json!({"anchor_line": 3, "max_levels": 1}), 2..=4),
         (SIBLINGS, json!({"anchor_line": 3, "max_levels": 1, "include_siblings": true}), 2..=7),
-        (COMMENT, json!({"anchor_line": 6, "max_levels": 1}), 4..=6),
-        (COMMENT, json!({"anchor_line": 6, "max_levels": 1, "include_header": false}), 5..=6),
+        (COMMENT, json!({"anchor_line": 6, "max_levels": 1}), 4..=8),
+        (COMMENT, json!({"anchor_line": 6, "max_levels": 1, "include_header": false}), 5..=8),
     ];
     for (text, block, expected) in cases {
         let fixture = Fixture::with("codex", &[("f", text)]);

@@ -155,7 +155,7 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, matching: Matc
         }
     }
     if hunks.is_empty() && (is_exact || to.is_none()) {
-        return Err(invalid(header, format!("the update of {} has no chunk", quoted(path)))
+        return Err(invalid(header, format!("`{UPDATE} {}` has no chunk", shown(path)))
             .detail(fault(header, NoChunk(shown(path))))
             .hint("put `@@` and lines that start with ` `, `-` or `+` below it"));
     }
@@ -341,7 +341,7 @@ mod tests {
         );
         fails("*** Begin Patch\n*** Add File:\n+a\n*** End Patch", "line 2: the path is missing");
         fails("*** Begin Patch\n*** Add File: f\n+a\nb\n*** End Patch", "line 4: `b` is not a section header");
-        fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: the update of `f` has no chunk");
+        fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: `*** Update File: f` has no chunk");
         fails("*** Begin Patch\n*** Update File: f\n@@\n*** End Patch", "line 3: the chunk has no lines");
         fails("*** Begin Patch\n*** Update File: f\n@@\n a\n*** End Patch", "line 3: the chunk changes nothing");
         fails("*** Begin Patch\n*** Update File: f\n@@\n-a\nb\n*** End Patch", "line 5: `b` does not start with");

@@ -16,9 +16,11 @@ const MOST_OLD: usize = 500;
 /// Maximum number of characters of a line that are compared one by one.
 const MOST_CHARS: usize = 200;
 
+/// What to do if a place of the old lines cannot be named exactly.
+pub const AGAIN: &str = "read the file, and make the patch again from its present content";
+
 /// Returns the remark on where `old` would fit; `meant` is the index of the line at which the patch expects it.
 pub fn hint(lines: &Lines<'_>, haystack: &Haystack, old: &[&str], meant: usize) -> String {
-    const AGAIN: &str = "read the file, and make the patch again from its present content";
     let places = haystack.find(old, 0, MOST);
     if !places.is_empty() && !old.is_empty() {
         return format!("the old lines occur at {}; {AGAIN}", numbers(&places));

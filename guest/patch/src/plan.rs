@@ -6,6 +6,7 @@ use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 
 use crate::apply::{Change, Reject};
+use crate::nearest::AGAIN;
 use crate::{Hunk, apply};
 
 const OPERATION: &str = "patch";
@@ -51,6 +52,11 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64, Ve
 
 fn rejected(path: &str, reject: Reject) -> Error {
     let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
-    let error = Error::at(Code::PatchRejected, OPERATION, path, cause).hint(reject.hint);
+    let error = Error::at(Code::PatchRejected, OPERATION, path, cause);
+    // The advice that most hunks share is a remark of its own, which several failures have once.
+    let error = match reject.hint.strip_suffix(AGAIN).and_then(|place| place.strip_suffix("; ")) {
+        Some(place) => error.hint(place).also_hint(AGAIN),
+        None => error.hint(reject.hint),
+    };
     reject.detail.into_iter().fold(error, Error::detail)
 }
