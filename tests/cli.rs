@@ -65,7 +65,7 @@ fn a_call_prints_one_object_and_exits_with_0() {
     assert_eq!(status, 0, "{reply}");
     assert_eq!(reply["ok"], true);
     assert_eq!(reply["result"]["content"], "one\ntwo");
-    assert_eq!(reply["text"], "1|one\n2|two\n");
+    assert_eq!(reply["text"], "1|one\n2|two\n[etag c3f9c8c283a2]");
     assert_eq!(reply["changes"], json!([]));
     assert_eq!(reply.as_object().unwrap().len(), 4);
 }

@@ -265,7 +265,7 @@ fn a_root_in_a_root_stays_where_it_is() {
             "{tool} {arguments}: {error:?}"
         );
         let read = call("read_file", json!({"path": "/inner/file.txt"}));
-        assert_eq!(read.text, "1|inside\n", "{tool} {arguments}: {:?}", read.error);
+        assert!(read.text.starts_with("1|inside\n"), "{tool} {arguments}: {:?}", read.error);
         assert!(top.join("sub/deep/inner/file.txt").exists(), "{tool} {arguments}");
     }
     // The entries of the inner root can be changed by either path, and the entries next to it too.

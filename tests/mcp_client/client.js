@@ -42,7 +42,7 @@ async function session() {
   await check("reads", async () => {
     writeFileSync(workspace("a.txt"), "one\ntwo\n");
     const result = await call("read_file", { path: "a.txt" });
-    assert.equal(result.content[0].text, "1|one\n2|two\n");
+    assert.equal(result.content[0].text, "1|one\n2|two\n[etag c3f9c8c283a2]");
     assert.equal(result.structuredContent.total_lines, 2);
   });
 

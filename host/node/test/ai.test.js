@@ -36,7 +36,7 @@ test('a model reads, fails and edits', async () => {
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\nzwei\n');
   const told = answering.doGenerateCalls.at(-1).prompt.filter(({ role }) => role === 'tool').map(({ content }) => content[0].output);
   assert.deepEqual(told.map(({ type }) => type), ['text', 'error-text', 'text']);
-  assert.equal(told[0].value, '1|one\n2|two\n');
+  assert.equal(told[0].value, '1|one\n2|two\n[etag c3f9c8c283a2]');
   const [first] = answering.doGenerateCalls[0].tools;
   assert.equal(first.inputSchema.type, 'object');
 });

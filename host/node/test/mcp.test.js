@@ -28,7 +28,7 @@ test('a session', async () => {
   assert.ok(tools.some(({ name }) => name === 'apply_patch'));
   // The client validates each structured result against its schema.
   const read = await client.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
-  assert.equal(read.content[0].text, '1|one\n2|two\n');
+  assert.equal(read.content[0].text, '1|one\n2|two\n[etag c3f9c8c283a2]');
   assert.equal(read.structuredContent.total_lines, 2);
   const found = await client.callTool({ name: 'grep', arguments: { pattern: '^t' } });
   assert.deepEqual(found.structuredContent.matches.map(({ path, line }) => [path, line]), [['a.txt', 2]]);

@@ -49,7 +49,7 @@ test('nothing of this host is in it', () => {
 });
 
 test('read, write, edit, patch', () => {
-  assert.equal(works('read_file', { path: 'a.txt' }).text, '1|one\n2|two\n');
+  assert.equal(works('read_file', { path: 'a.txt' }).text, '1|one\n2|two\n[etag c3f9c8c283a2]');
   works('write_file', { path: 'new/c.txt', content: 'three\n' });
   works('edit_file', { path: 'new/c.txt', edits: [{ old_text: 'three', new_text: 'drei' }] });
   assert.equal(readFileSync(here.at('new/c.txt'), 'utf8'), 'drei\n');

@@ -212,7 +212,7 @@ def look_up(value: Any, way: str) -> Any:
 def normal(value: Any, key: str, names: Names | None) -> Any:
     """Without times of this run, and with `{root}` and `{outside}` for absolute names."""
     if isinstance(value, list):
-        return [normal(each, "", names) for each in value]
+        return [normal(each, "undone" if key == "also_undone" else "", names) for each in value]
     if isinstance(value, dict):
         return {name: normal(each, name, names) for name, each in value.items()}
     if not isinstance(value, str):
@@ -227,6 +227,9 @@ def normal(value: Any, key: str, names: Names | None) -> Any:
         r"(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", lambda at: at[0] if at[1] < "2025" else "<time>", value
     )
     value = re.sub(r"since=\d{13}-[0-9a-f]{16}", "since=<token>", value)
+    # The short ids of backups are times of this run.
+    short = r"(^|[( ])1[7-9]\d{11}(?:-[0-9a-f]+)*(?= <time>|\]|; |\)| undoes)"
+    value = re.sub(short, r"\1<backup>", value, flags=re.MULTILINE)
     return value if names is None else names.clear(value)
 
 

@@ -28,7 +28,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 def check(answers: list[str], workspace: Workspace) -> None:
-    assert answers[0] == "1|one\n" and answers[3] == "1|two\n", answers
+    assert answers[0].startswith("1|one\n") and answers[3].startswith("1|two\n"), answers
     assert answers[2] == workspace.call("read_file", {"path": "../a.txt"}).text
 
 

@@ -86,7 +86,7 @@ def test_a_root_is_the_same_directory_wherever_it_is_moved(top: Path, directory:
     moved = manoeuvre(top / directory, top)
     in_place = tree(top / directory) if (top / directory).exists() else {}
     root = moved / "work/a/b".removeprefix(directory).removeprefix("/")
-    assert workspace.call("read_file", {"path": "file.txt"}).text == "1|inside\n"
+    assert workspace.call("read_file", {"path": "file.txt"}).text.startswith("1|inside\n")
     assert workspace.call("write_file", {"path": "file.txt", "content": "changed\n"}).ok
     assert workspace.call("write_file", {"path": "new.txt", "content": "new\n"}).ok
     assert workspace.call("delete", {"path": "sub"}).error is not None
@@ -227,7 +227,7 @@ def test_a_further_root_is_held_too(top: Path) -> None:
         (top / "more").rename(top / "elsewhere")
         (top / "more").mkdir()
         (top / "more/x").symlink_to(top / "outside")
-        assert workspace.call("read_file", {"path": "/x/file.txt"}).text == "1|more\n"
+        assert workspace.call("read_file", {"path": "/x/file.txt"}).text.startswith("1|more\n")
         (top / "more/x").unlink()
         (top / "more").rmdir()
         (top / "elsewhere").rename(top / "more")
@@ -276,7 +276,7 @@ def test_a_call_has_its_directories_to_its_end(top: Path, monkeypatch: pytest.Mo
 
     kept: list[int] = []
     monkeypatch.setattr(Directory, "path_to_open", close_first)
-    assert workspace.call("read_file", {"path": "file.txt"}).text == "1|inside\n"
+    assert workspace.call("read_file", {"path": "file.txt"}).text.startswith("1|inside\n")
     for descriptor in kept:
         os.close(descriptor)
 

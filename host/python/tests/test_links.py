@@ -132,7 +132,7 @@ def test_a_root_whose_path_changes_while_it_is_resolved_is_what_was_found(
     monkeypatch.undo()
     assert opens[0] == 1, "the root was opened once"
     outcome = workspace.call("read_file", {"path": "file.txt"})
-    assert outcome.text == "1|inside\n" if os.path.isdir("/proc/self/fd") else outcome.error is not None
+    assert outcome.text.startswith("1|inside\n") if os.path.isdir("/proc/self/fd") else outcome.error is not None
 
 
 def test_paths_are_resolved_as_the_system_resolves_them(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:

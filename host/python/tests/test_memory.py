@@ -30,7 +30,7 @@ def test_a_tree_is_loaded_changed_and_taken_out() -> None:
     with MemoryWorkspace() as workspace:
         assert names(workspace.snapshot()) == []
         workspace.load(archive(a="one\n"))
-        assert workspace.call("read_file", {"path": "a"}).text == "1|one\n"
+        assert workspace.call("read_file", {"path": "a"}).text.startswith("1|one\n")
         workspace.write("dir/b", "two\n")
         assert names(workspace.snapshot()) == ["a", "dir", "dir/b"]
     with pytest.raises(ToolError, match="the workspace was closed"):

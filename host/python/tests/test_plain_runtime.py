@@ -56,7 +56,7 @@ def plain(root: Path) -> Callable[..., Any]:
 
 def test_a_directory_is_all_that_it_needs(root: Path) -> None:
     call = plain(root)
-    assert call("read_file", path="run.sh").text == "1|#!/bin/sh\n2|echo one\n"
+    assert call("read_file", path="run.sh").text.startswith("1|#!/bin/sh\n2|echo one\n")
     assert call("edit_file", path="run.sh", edits=[{"old_text": "one", "new_text": "two"}]).ok
     assert (root / "run.sh").read_text() == "#!/bin/sh\necho two\n"
     assert (root / "run.sh").stat().st_mode & 0o7777 == 0o755

@@ -30,7 +30,8 @@ def root(tmp_path: Path) -> Path:
 def test_a_call_and_the_same_with_types(root: Path) -> None:
     with Workspace(root) as workspace:
         outcome = workspace.call("read_file", {"path": "a.txt"})
-        assert (outcome.ok, outcome.text, outcome.result["total_lines"]) == (True, "1|one\n2|two\n", 2)
+        assert (outcome.ok, outcome.result["total_lines"]) == (True, 2)
+        assert outcome.text.startswith("1|one\n2|two\n")
         read = workspace.read("a.txt", offset=2)
         assert (read.content, read.start_line, read.etag) == ("two", 2, outcome.result["etag"])
         edited = workspace.edit("a.txt", [Replacement("two", "2")], if_match=read.etag)
@@ -162,16 +163,16 @@ def test_rights(root: Path, tmp_path: Path) -> None:
     assert code(Workspace(root, read_only=True), "write_file", write) == "read-only"
     assert code(Workspace(Mount(root, read_only=True)), "write_file", write) == "read-only"
     workspace = Workspace(root, mounts=[Mount(other, read_only=True)])
-    assert workspace.call("read_file", {"path": "/other/b.txt"}).text == "1|b\n"
-    assert workspace.call("read_file", {"path": str(other / "b.txt")}).text == "1|b\n"
+    assert workspace.call("read_file", {"path": "/other/b.txt"}).text.startswith("1|b\n")
+    assert workspace.call("read_file", {"path": str(other / "b.txt")}).text.startswith("1|b\n")
     assert code(workspace, "write_file", {"path": "/other/b.txt", "content": "x"}) == "read-only"
     policy = {"allowed_directories": [{"path": str(other), "access": "read-only"}]}
     workspace = Workspace(root, policy=policy)
-    assert workspace.call("read_file", {"path": "/other/b.txt"}).text == "1|b\n"
+    assert workspace.call("read_file", {"path": "/other/b.txt"}).text.startswith("1|b\n")
     assert code(workspace, "write_file", {"path": "/other/b.txt", "content": "x"}) == "read-only"
     assert code(Workspace(root), "read_file", {"path": str(other / "b.txt")}) == "outside-workspace"
     everything = Workspace(root, policy={"mode": "unrestricted"})
-    assert everything.call("read_file", {"path": str(other / "b.txt")}).text == "1|b\n"
+    assert everything.call("read_file", {"path": str(other / "b.txt")}).text.startswith("1|b\n")
     assert code(everything, "read_file", {"path": "/proc/self/environ"}) == "denied"
     assert code(everything, "list_dir", {"path": os.environ["PADDOCK_CACHE_DIR"]}) == "denied"
 

@@ -41,11 +41,12 @@ function lookUp(outcome, path) {
 
 /** Without times of this run, and with `{root}` and `{outside}` for absolute names. */
 function normal(value, key, names) {
+  if (key === 'also_undone') return value.map(() => '<backup>');
   if (typeof value !== 'string') return mapped(value, (member, name) => normal(member, name, names));
   if (key === 'accessed' || key === 'changed') return '<time>';
   if (key === 'backup' || key === 'undone') return '<backup>';
   if (key === 'token') return '<token>';
-  const text = withoutTokens(withoutTimes(value));
+  const text = withoutBackups(withoutTokens(withoutTimes(value)));
   return names ? clear(text, names) : text;
 }
 
@@ -58,6 +59,11 @@ function mapped(value, change) {
 /** Times since 2025 are of this run; earlier ones come from the case. */
 function withoutTimes(text) {
   return text.replace(/(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time, year) => (year < '2025' ? time : '<time>'));
+}
+
+/** The short ids of backups are times of this run. */
+function withoutBackups(text) {
+  return text.replace(/(^|[( ])1[7-9]\d{11}(?:-[0-9a-f]+)*(?= <time>|\]|; |\)| undoes)/gm, '$1<backup>');
 }
 
 /** What `changes` gives tells when it was given. */
