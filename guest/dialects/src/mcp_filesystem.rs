@@ -267,11 +267,7 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-const EXCLUDE: crate::param::Param = texts(
-    "excludePatterns",
-    DefaultValue::None,
-    "Globs of excluded entries below `path`, directories with their content",
-);
+const EXCLUDE: crate::param::Param = texts("excludePatterns", DefaultValue::None, "Excluded globs, relative to `path`");
 
 fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)
