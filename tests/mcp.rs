@@ -123,7 +123,11 @@ fn session(mut client: Client) {
     assert!(tools.iter().all(|tool| tool["annotations"]["openWorldHint"] == false));
 
     let read = client.call(4, "read_file", json!({"path": "a.txt"}));
-    assert_eq!(read["result"]["content"], json!([{"type": "text", "text": "1|one\n2|two\n[etag c3f9c8c283a2]"}]), "{read}");
+    assert_eq!(
+        read["result"]["content"],
+        json!([{"type": "text", "text": "1|one\n2|two\n[etag c3f9c8c283a2]"}]),
+        "{read}"
+    );
     assert_eq!(read["result"]["structuredContent"]["content"], "one\ntwo");
     assert_ne!(read["result"]["isError"], true);
 

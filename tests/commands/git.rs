@@ -35,9 +35,19 @@ fn deciding(git: &Path) -> Vec<String> {
     for entry in fs::read_dir(git).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let is_data =
-            ["objects", "refs", "logs", "index", "HEAD", "COMMIT_EDITMSG", "ORIG_HEAD", "packed-refs", "AUTO_MERGE"]
-                .contains(&name.as_str());
+        let is_data = [
+            "objects",
+            "refs",
+            "logs",
+            "index",
+            "HEAD",
+            "COMMIT_EDITMSG",
+            "ORIG_HEAD",
+            "packed-refs",
+            "AUTO_MERGE",
+            "FETCH_HEAD",
+        ]
+        .contains(&name.as_str());
         if name == "config" || name == "HEAD" {
             found.push(format!("{name} {}", fs::read_to_string(&path).unwrap_or_default()));
         } else if !is_data && path.is_dir() {
