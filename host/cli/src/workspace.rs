@@ -106,13 +106,11 @@ impl Options {
             match root.directory.read_dir() {
                 Ok(_) => opened.push(root.clone()),
                 Err(_) if is_first_needed && opened.is_empty() => return self,
-                Err(cause) => left_out.push((root, cause)),
+                Err(cause) => left_out.push(format!("the root `{}` is left out: {cause}", root.directory.display())),
             }
         }
         if !opened.is_empty() {
-            for (root, cause) in left_out {
-                eprintln!("paddock: the root `{}` is left out: {cause}", root.directory.display());
-            }
+            left_out.iter().for_each(|message| eprintln!("paddock: {message}"));
             self.root = opened;
         }
         self
