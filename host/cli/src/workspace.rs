@@ -101,19 +101,17 @@ impl Options {
     /// on without it.
     pub(crate) fn without_missing_roots(mut self) -> Self {
         let is_first_needed = !paddock_policy::includes(&self.dialect, "mcp-filesystem");
-        let mut left_out = Vec::new();
-        let mut roots = Vec::new();
-        for (index, root) in self.root.iter().enumerate() {
+        let (mut opened, mut left_out) = (Vec::new(), Vec::new());
+        for root in &self.root {
             match root.directory.read_dir() {
-                Err(cause) if index > 0 || !is_first_needed => left_out.push((root, cause)),
-                _ => roots.push(root.clone()),
+                Ok(_) => opened.push(root.clone()),
+                Err(_) if is_first_needed && opened.is_empty() => return self,
+                Err(cause) => left_out.push(format!("the root `{}` is left out: {cause}", root.directory.display())),
             }
         }
-        if !roots.is_empty() {
-            for (root, cause) in left_out {
-                eprintln!("paddock: the root `{}` is left out: {cause}", root.directory.display());
-            }
-            self.root = roots;
+        if !opened.is_empty() {
+            left_out.iter().for_each(|message| eprintln!("paddock: {message}"));
+            self.root = opened;
         }
         self
     }

@@ -94,7 +94,8 @@ function shown({ ok, error, result, text, changes }) {
 }
 
 /** Returns an error with the same members in every dialect. @param {import('./errors.js').ToolError} error */
-function plain({ code, message, path = null, hint = null }) {
+function plain(error) {
+  const { code, message, path = null, hint = null } = error;
   return { code, message, path, hint };
 }
 
