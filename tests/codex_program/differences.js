@@ -163,11 +163,14 @@ export function reasons({ patch }, original, theirs, ours) {
   if (!theirs.ok && !ours.ok) {
     return same(theirs.tree, original) ? found : found.add("a patch is applied as a whole or not at all");
   }
-  if (theirs.ok && !ours.ok && patch.includes("d/../") && ![...original.keys()].some((name) => name.startsWith("d/"))) {
+  if (theirs.ok && !ours.ok && climbsFromNowhere(patch, [...original.keys()])) {
     return found.add("`..` after a directory that does not exist is not resolved");
   }
   if (!theirs.ok && ours.ok && movesToItself.length > 0) {
     return found.add("a file that is moved to its own path is not deleted");
+  }
+  if (theirs.ok !== ours.ok && ADDED_AFTER_ANCHOR.test(patch) && hasRepeatedFile(patch)) {
+    return found.add("lines that are only added come after the line that `@@` names");
   }
   assert.equal(ours.ok, theirs.ok, "success");
   for (const name of new Set([...theirs.tree.keys(), ...ours.tree.keys()])) {
@@ -194,10 +197,23 @@ function lines(text) {
   return text.split(/\r?\n/).sort();
 }
 
+/** Returns whether a path of the patch has `..` after a directory that does not exist. */
+function climbsFromNowhere(patch, names) {
+  const directories = [...patch.matchAll(/(?:File|Move to): ([^\n]*?)\/\.\.\//g)].map(([, path]) => path.replace("{w}/", ""));
+  return directories.some((directory) => !names.some((name) => name.startsWith(`${directory}/`)));
+}
+
+const plain = (path) => posix.normalize(path.trim().replace("{w}/", ""));
+
+/** Returns whether two sections of a patch are about one file, so that the second depends on the first. */
+function hasRepeatedFile(patch) {
+  const paths = [...patch.matchAll(/(?:File|Move to): (.*)/g)].map(([, path]) => plain(path));
+  return new Set(paths).size < paths.length;
+}
+
 /** Returns the files that a patch moves to their own paths. */
 function selfMoves(patch) {
   const moves = [...patch.matchAll(/^\s*\*\*\* Update File: (.*)\r?\n\*\*\* Move to: (.*)/gm)];
-  const plain = (path) => posix.normalize(path.trim().replace("{w}/", ""));
   return moves.filter(([, from, to]) => plain(from) === plain(to)).map(([, from]) => plain(from));
 }
 
