@@ -39,19 +39,17 @@ pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Ren
 
 fn file(args: &Args, path: &str, read: &response::Read) -> Rendered {
     let lines = numbered(read);
-    let more = more_lines(args, read);
+    let more = more_lines(args, read) + &endings(read);
     reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
 }
 
-/// Returns the lines that say how to read on after a limit, and which line endings the text has; empty if no requested
-/// line was left out and the line endings are as usual.
+/// Returns the line that says how to read on after a limit; empty if no requested line was left out.
 pub fn more_lines(args: &Args, read: &response::Read) -> String {
     let last = u64::try_from(range(args).1).unwrap_or(u64::MAX);
-    let more = match read.next_offset.filter(|next| *next <= last) {
+    match read.next_offset.filter(|next| *next <= last) {
         Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
         None => String::new(),
-    };
-    more + &endings(read)
+    }
 }
 
 /// Renders lines with a number six characters wide and a tab before each.
