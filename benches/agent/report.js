@@ -82,8 +82,10 @@ export function failures(now, isWhole, recorded) {
   for (const [name, { results }] of Object.entries(now)) {
     const known = recorded?.[name] ?? {};
     for (const [task, result] of results) {
-      if (name !== "reference" && !result.right) found.push(`${task} by ${name}: ${result.faults.join("; ")}`);
-      else if (name !== "reference" && result.recovery > 1) found.push(`${task} by ${name}: ${result.recovery} calls to recover`);
+      // The goal holds for `paddock`; the other dialects answer as their originals do, and become no worse.
+      const isKnown = name !== "paddock" && known[task];
+      if (name !== "reference" && !result.right && !(isKnown && !known[task].right)) found.push(`${task} by ${name}: ${result.faults.join("; ")}`);
+      else if (name !== "reference" && result.recovery > 1 && !isKnown) found.push(`${task} by ${name}: ${result.recovery} calls to recover`);
       else if (known[task]?.right && result.calls > known[task].calls) found.push(`${task} by ${name}: ${result.calls} calls, ${known[task].calls} on record`);
       if (recorded && !known[task]) found.push(`${task} by ${name} is not on record: run with --record`);
     }

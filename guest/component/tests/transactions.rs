@@ -312,7 +312,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 if is_reported && now == new && now != old {
                     let message = result.as_ref().err().map(Error::message).unwrap_or_default();
                     assert!(
-                        ["taking back", "remove the record of the commit of the overlay"]
+                        ["undoing the partial change", "remove the record of the commit of the overlay"]
                             .iter()
                             .any(|part| message.contains(part)),
                         "{message}"
