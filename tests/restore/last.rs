@@ -205,6 +205,10 @@ fn without_arguments_the_history_is_listed() {
     let lines: Vec<Vec<&str>> = listed.text.lines().map(|line| line.split(' ').collect()).collect();
     assert_eq!(lines.iter().map(|line| &line[2..]).collect::<Vec<_>>(), [["delete", "a.txt"], ["write", "x.txt"]]);
     assert_eq!(listed.value()["entries"][0]["verb"], "delete");
+    fs::write(fixture.root().join(".agentignore"), "a.txt\n").unwrap();
+    let hidden = fixture.call("restore", json!({}));
+    assert!(hidden.text.contains(" delete (hidden by .agentignore)\n"), "{}", hidden.text);
+    assert!(!hidden.value().to_string().contains("a.txt"), "{}", hidden.text);
     fixture.ok("restore", json!({"backup": lines[1][0]}));
     assert_eq!(fs::read(fixture.root().join("x.txt")).unwrap(), b"x\n");
     let typed = fixture.workspace.restore(&RestoreArgs::last(2)).unwrap();

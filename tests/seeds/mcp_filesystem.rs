@@ -125,6 +125,48 @@ fn changing() {
     assert_eq!(fixture.get("src/b.rs"), "fn b() {\nd();\n}\n");
 }
 
+// `tests/mcp_client/differential.js` compares these with the reference server itself.
+#[test]
+fn as_the_reference_reads_its_arguments() {
+    let fixture = fixture();
+    fixture.put("src/a.txt", "x\n");
+    fixture.put("crlf.txt", "one\r\ntwo\r\n");
+    std::os::unix::fs::symlink("a.txt", fixture.root().join("to_file")).unwrap();
+    let root = fixture.root().to_str().unwrap().to_owned();
+    let text = |tool: &str, arguments| fixture.ok(tool, arguments)["content"].as_str().unwrap().replace(&root, "");
+    // An excluded glob is relative to `path`; in a tree, one without `*` matches at any depth.
+    let found =
+        |exclude: &str| text("search_files", json!({"path": ".", "pattern": "**/*.txt", "excludePatterns": [exclude]}));
+    assert_eq!(found("*.txt"), "/src/a.txt");
+    assert_eq!(found("a.txt"), "/crlf.txt\n/src/a.txt");
+    assert_eq!(found("**/a.txt"), "/crlf.txt");
+    let tree = |exclude: &str| text("directory_tree", json!({"path": ".", "excludePatterns": [exclude]}));
+    assert!(
+        tree("*.txt").contains("a.txt") && !tree("a.txt").contains("\"a.txt\"") && !tree("?.txt").contains("\"a.txt\"")
+    );
+    // A link is found, and described as its target.
+    assert_eq!(text("search_files", json!({"path": ".", "pattern": "to*"})), "/to_file");
+    assert!(text("get_file_info", json!({"path": "to_file"})).starts_with("size: 14\n"));
+    assert_eq!(text("read_text_file", json!({"path": "crlf.txt", "head": 1})), "one\r");
+    let edits = json!([{"oldText": "one\r\ntwo", "newText": "1\r\n2"}]);
+    assert!(text("edit_file", json!({"path": "crlf.txt", "edits": edits})).contains("-one\n-two\n+1\n+2\n"));
+    assert_eq!(fixture.get("crlf.txt"), "1\r\n2\r\n");
+    fixture.put("line.txt", "one\n");
+    let edits = json!([{"oldText": "one", "newText": "1"}]);
+    assert!(text("edit_file", json!({"path": "line.txt", "edits": edits})).contains("@@ -1,1 +1,1 @@"));
+    // A syntax that globs do not have is refused under the argument's own name.
+    let refused = fixture.fails("search_files", json!({"path": ".", "pattern": "*", "excludePatterns": ["@(a|b)"]}));
+    assert!(refused["content"].as_str().unwrap().contains("`excludePatterns`: a glob has no groups"), "{refused}");
+    for path in ["C:/a.txt", "~/a.txt", "~"] {
+        let refused = fixture.fails("write_file", json!({"path": path, "content": "x"}));
+        assert!(refused["content"].as_str().unwrap().starts_with("Access denied - "), "{refused}");
+    }
+    // A file that is too large is refused, not cut.
+    fixture.put("large.png", vec![0_u8; 10 * 1024 * 1024 + 1]);
+    let large = fixture.fails("read_media_file", json!({"path": "large.png"}));
+    assert!(large["content"].as_str().unwrap().contains("one call returns at most 10485760"), "{large}");
+}
+
 // The reference is unsafe: it edits the first of several matches, converts CRLF to LF, and replaces existing files on a
 // move.
 #[test]

@@ -33,6 +33,9 @@ impl Operation for request::History {
     }
 }
 
+/// Text in place of a path that `.agentignore` hides.
+const HIDDEN: &str = "(hidden by .agentignore)";
+
 /// Lists the backups of changes.
 pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<response::History> {
     let max = usize::try_from(args.limit).unwrap_or(usize::MAX);
@@ -48,10 +51,16 @@ pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<respons
             break;
         }
         let changes = record.as_ref().map(|record| record.entries.as_slice()).unwrap_or_default();
+        let mut paths: Vec<String> = Vec::new();
+        for entry in changes {
+            // A rule may be newer than the change, and another session may have had other rules.
+            let is_hidden = workspace.is_hidden_from_agent(&entry.path);
+            paths.push(if is_hidden { HIDDEN.to_owned() } else { entry.path.clone() });
+        }
         entries.push(response::HistoryEntry {
             time: time::rfc3339_seconds(Time { seconds: ms / 1_000, nanoseconds: 0 }).unwrap_or_default(),
             size: changes.iter().filter_map(|entry| entry.content).map(|(_, size)| size).sum(),
-            paths: changes.iter().map(|entry| entry.path.clone()).collect(),
+            paths,
             verb: record.map_or_else(|| "damaged".to_owned(), |record| record.verb),
             backup,
         });

@@ -13,7 +13,7 @@ mod search;
 
 pub use crate::request::archive::{Pack, Unpack};
 pub use crate::request::command::{Command, Input, Run, Script, Start};
-pub use crate::request::search::{Changes, Grep, GrepOutput, LetterCase, Replace};
+pub use crate::request::search::{Changes, Grep, GrepOutput, LetterCase, Replace, Tree};
 
 /// An operation with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -353,27 +353,6 @@ impl List {
             details: Details::default(),
             unlimited: false,
         }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tree {
-    pub path: String,
-    pub depth: u32,
-    pub limit: u32,
-    /// Globs of excluded entries, directories with their content.
-    pub exclude: Vec<String>,
-    pub include_hidden: bool,
-    pub include_ignored: bool,
-    /// Whether the text may have more bytes than other results, for a caller who needs the whole tree.
-    pub unlimited: bool,
-}
-
-impl Tree {
-    /// Returns a request for the tree below the directory `path`, with defaults for all other fields.
-    pub fn of(path: String) -> Self {
-        let (include_hidden, include_ignored) = (false, false);
-        Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden, include_ignored, unlimited: false }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests about the content of many files.
+//! Requests about many files: their content, and a tree of them.
 
 use serde::Serialize;
 
@@ -140,5 +140,26 @@ impl Changes {
     /// Returns a request for the whole workspace, with defaults for all other fields.
     pub fn of(since: Option<String>) -> Self {
         Self { since, path: ".".to_owned(), include_hidden: false, include_ignored: false, limit: 200 }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    pub path: String,
+    pub depth: u32,
+    pub limit: u32,
+    /// Globs of excluded entries, directories with their content.
+    pub exclude: Vec<String>,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    /// Whether the text may have more bytes than other results, for a caller who needs the whole tree.
+    pub unlimited: bool,
+}
+
+impl Tree {
+    /// Returns a request for the tree below the directory `path`, with defaults for all other fields.
+    pub fn of(path: String) -> Self {
+        let (include_hidden, include_ignored) = (false, false);
+        Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden, include_ignored, unlimited: false }
     }
 }

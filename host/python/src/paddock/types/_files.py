@@ -353,7 +353,7 @@ class HistoryEntry:
     verb: str
     """Operation of the call: `write`, `edit`, `patch`, `delete` and so on."""
     paths: list[str]
-    """Paths that the call changed."""
+    """Paths that the call changed. A path that `.agentignore` hides is replaced by a text that says so."""
     size: int
     """Size of the old contents, in bytes."""
 
