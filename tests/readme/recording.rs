@@ -44,7 +44,16 @@ fn printed(command: &str, directory: &Path) -> String {
     let output = run(call.strip_prefix("paddock ").unwrap(), directory);
     let outcome: Value = serde_json::from_slice(&output.stdout).expect(command);
     let member = filter.split('.').fold(&outcome, |value, name| &value[name]);
-    member.as_str().expect(command).trim_end().to_owned()
+    with_fixed_backup(member.as_str().expect(command).trim_end())
+}
+
+/// Replaces the id of a backup, which is the time of this run.
+fn with_fixed_backup(text: &str) -> String {
+    const BEFORE: &str = "backup ";
+    const ID: &str = "1795322715123";
+    let Some((before, after)) = text.split_once(BEFORE) else { return text.to_owned() };
+    let rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    format!("{before}{BEFORE}{ID}{rest}")
 }
 
 /// Wraps the text at spaces to lines of at most [`COLUMNS`].

@@ -53,7 +53,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "read_file",
         title: "Read file",
-        description: "Read a text file, by lines (1-based). At most 2,000 lines or 50 KiB; `next_offset` continues. Lines are shown as `12|text`.",
+        description: "Read a text file, by lines (1-based). At most 2,000 lines or 50 KiB. Lines are shown as `12|text`.",
         params: &[
             path("File to read"),
             whole("offset", 1, MAX, DefaultValue::None, "First line (1); with base64, first byte"),
@@ -361,7 +361,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "restore",
         title: "Undo a change",
-        description: "Undo what these tools changed last at a path, a call by its `backup`, or the last calls. Without arguments, list calls.",
+        description: "Undo the last change of a path, a call by its `backup`, or the last calls. Without arguments, list calls.",
         params: &[
             optional("path", "What to restore"),
             optional("backup", "Which call to undo"),
