@@ -211,6 +211,9 @@ fn without_arguments_the_history_is_listed() {
     assert!(!hidden.value().to_string().contains("a.txt"), "{}", hidden.text);
     fixture.ok("restore", json!({"backup": lines[1][0]}));
     assert_eq!(fs::read(fixture.root().join("x.txt")).unwrap(), b"x\n");
+    let refused = fixture.workspace.restore(&RestoreArgs::last(2)).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Denied, "{refused:?}");
+    fs::remove_file(fixture.root().join(".agentignore")).unwrap();
     let typed = fixture.workspace.restore(&RestoreArgs::last(2)).unwrap();
     assert_eq!(typed.also_undone.len(), 1);
 }
