@@ -122,10 +122,14 @@ fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
 fn what_cannot_be_taken_back_is_said() {
     let mut said = 0;
     for_every_stop(true, |scenario, _, _, outcome, _, _| {
-        let Some(error) = outcome.error.as_ref().filter(|error| error.message.contains("undoing the partial change")) else { return };
+        let Some(error) = outcome.error.as_ref().filter(|error| error.message.contains("undoing the partial change"))
+        else {
+            return;
+        };
         said += 1;
         let causes = ["no space left on the file system", "crashed"];
-        let is_told = causes.iter().any(|cause| error.message.contains(&format!("`: {cause}; undoing the partial change")));
+        let is_told =
+            causes.iter().any(|cause| error.message.contains(&format!("`: {cause}; undoing the partial change")));
         assert!(is_told, "{}: {error:?}", scenario.name);
         let hint = error.hint.as_deref().unwrap_or_default();
         assert!(hint.contains("a later call finishes or undoes the change"), "{}: {error:?}", scenario.name);
