@@ -67,7 +67,7 @@ def check(paddock, dialect):
 def dialects(paddock):
     """Their names, as an unknown one's failure tells them."""
     run = subprocess.run([paddock, "tools", "--dialect", "?"], capture_output=True)
-    return re.findall(r"`([^`]+)`", json.loads(run.stdout)["error"]["hint"])
+    return re.search(r"dialects are (.+)$", json.loads(run.stdout)["error"]["hint"])[1].split(", ")
 
 
 if __name__ == "__main__":
