@@ -56,7 +56,8 @@ async function list(values) {
   try {
     return print(`${JSON.stringify(await tools({ dialect: values.dialect, format: format(values.format) }), null, 2)}\n`);
   } catch (cause) {
-    if (!(cause instanceof PaddockError)) throw cause;
+    // A component that cannot be loaded (`io`) is a failure of the host.
+    if (!(cause instanceof PaddockError) || cause.code === 'io') throw cause;
     shown(failed(cause));
     return 1;
   }
