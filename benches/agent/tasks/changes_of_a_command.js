@@ -1,4 +1,4 @@
-// What a command changed, without a look at every file.
+// The files that a command changed are listed without a look at every file.
 export default {
   facts: ["docs/guide.md", "docs/new.md", "Cargo.toml"],
   after: { "docs/guide.md": [["# Guide\n", "# Manual\n"]], "docs/new.md": "new\n", "Cargo.toml": null },

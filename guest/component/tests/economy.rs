@@ -11,10 +11,11 @@ use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
 use serde_json::{Value, json};
 
-/// Counts the bytes that are read, and records the names whose removal failed because they did not exist.
+/// Counts the bytes that are read and the directories that are listed, and records the names whose removal failed because they did not exist.
 struct Counting {
     inner: MemoryFs,
     read: Cell<u64>,
+    listed: Cell<u64>,
     removed_in_vain: RefCell<Vec<String>>,
 }
 
@@ -31,7 +32,6 @@ impl Filesystem for Counting {
         preopens() -> Vec<Preopen>;
         open_dir(dir: &Dir, name: &str) -> FsResult<Dir>;
         open_file(dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
-        list(dir: &Dir) -> FsResult<Listing>;
         stat(dir: &Dir, name: &str) -> FsResult<Stat>;
         stat_file(file: &File) -> FsResult<Stat>;
         stat_dir(dir: &Dir) -> FsResult<Stat>;
@@ -57,6 +57,11 @@ impl Filesystem for Counting {
         Ok(read)
     }
 
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        self.listed.set(self.listed.get() + 1);
+        self.inner.list(dir)
+    }
+
     fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
         self.inner.unlink(dir, name).inspect_err(|fault| {
             if *fault == Fault::NotFound {
@@ -69,7 +74,7 @@ impl Filesystem for Counting {
 impl Counting {
     fn new() -> Self {
         let inner = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
-        Self { inner, read: Cell::new(0), removed_in_vain: RefCell::default() }
+        Self { inner, read: Cell::new(0), listed: Cell::new(0), removed_in_vain: RefCell::default() }
     }
 
     fn call(&self, dialect: &str, tool: &str, arguments: &Value) -> Value {
@@ -108,4 +113,32 @@ fn a_finished_backup_is_not_removed_as_an_unfinished_one() {
     // Journals and temporary files are removed unconditionally wherever a crash can have left them.
     let backups = |name: &&String| !name.starts_with("journal") && !name.ends_with(".tmp");
     assert_eq!(fs.removed_in_vain.borrow().iter().filter(backups).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+/// The hint of a missing path searches the workspace. No search is made for links that lead nowhere and for globs
+/// without a match, whose answers have no such hint.
+#[test]
+fn an_answer_without_a_hint_searches_nothing() {
+    let listings = |links: usize| {
+        let fs = Counting::new();
+        for number in 0..20 {
+            fs.call("paddock", "make_dir", &json!({"path": format!("d{number}")}));
+        }
+        let top = fs.inner.preopens().into_iter().find(|preopen| preopen.guest_path == "/workspace").unwrap().dir;
+        for number in 0..links {
+            fs.inner.symlink(&top, &format!("l{number}"), &format!("gone{number}")).unwrap();
+        }
+        assert_eq!(fs.inner.list(&top).unwrap().entries.len(), 20 + links);
+        fs.listed.set(0);
+        let items = fs.call("dotnet-prompt", "list_directory", &json!({"directory_path": "."}))["items"].take();
+        // The tool looks at the target of each link, and leaves out those that lead nowhere.
+        assert_eq!(items.as_array().unwrap().len(), 20);
+        let listed = fs.listed.take();
+        fs.call("paddock", "glob", &json!({"pattern": "none.txt"}));
+        (listed, fs.listed.get())
+    };
+    let (of_ls, of_glob) = listings(0);
+    assert_eq!(listings(50), (of_ls, of_glob));
+    // The walk of the glob itself lists the top and each directory.
+    assert!(of_glob <= 24, "{of_glob}");
 }

@@ -16,7 +16,7 @@ const HEAD: usize = 3;
 
 /// Returns the entries at `paths`; paths that no longer exist are left out.
 pub fn entries(workspace: &Workspace<'_>, details: &Details, paths: &[String]) -> Vec<Entry> {
-    let mut entries: Vec<_> = paths.iter().filter_map(|path| entry(workspace, path).ok()).collect();
+    let mut entries: Vec<_> = paths.iter().filter_map(|path| entry(workspace, path)).collect();
     add(workspace, details, &mut entries);
     entries
 }
@@ -42,22 +42,22 @@ pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
                 }
             }
             Kind::Link if wanted.link_targets => {
-                entry.details.target_kind = target_kind(workspace, &entry.path).ok();
+                entry.details.target_kind = target_kind(workspace, &entry.path);
             }
             Kind::Link | Kind::Directory | Kind::Other => {}
         }
     }
 }
 
-/// Returns the kind of the target of the link at `path`.
-pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Result<Kind> {
-    Ok(workspace.resolve(path, OPERATION)?.existing(workspace, OPERATION)?.kind)
+/// Returns the kind of the target of the link at `path`; `None` if there is no target. No error is made for a link that
+/// leads nowhere, since the hint of a missing path costs a search.
+pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Option<Kind> {
+    workspace.resolve(path, OPERATION).ok()?.stat.map(|stat| stat.kind)
 }
 
-fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
-    let resolved = workspace.resolve(path, OPERATION)?;
-    let Stat { kind, size, modified, .. } = resolved.existing(workspace, OPERATION)?;
-    Ok(Entry {
+fn entry(workspace: &Workspace<'_>, path: &str) -> Option<Entry> {
+    let Stat { kind, size, modified, .. } = workspace.resolve(path, OPERATION).ok()?.stat?;
+    Some(Entry {
         path: path.to_owned(),
         kind,
         size: (kind == Kind::File).then_some(size),

@@ -80,7 +80,7 @@ pub(super) fn notes(workspace: &Workspace<'_>, path: &str, glob: &str) -> Vec<St
     let name = glob.trim_matches('/');
     let below = format!("{}/{name}", path.trim_end_matches('/'));
     let resolved = if name.contains(['*', '?', '[', '{']) { None } else { workspace.resolve(&below, OPERATION).ok() };
-    let kind = resolved.and_then(|it| it.existing(workspace, OPERATION).ok()).map(|it| it.kind);
+    let kind = resolved.and_then(|resolved| resolved.stat).map(|stat| stat.kind);
     match kind {
         Some(Kind::Directory) => vec![format!("`{name}` is a directory; `{name}/**` matches the files below it")],
         _ => advice::of_glob(glob),

@@ -67,10 +67,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
 /// Sorts the files of a result as requested, and adds notes if nothing was found.
 fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
     if args.sort == PathSort::Modified {
-        let time = |path: &str| {
-            let resolved = workspace.resolve(path, OPERATION).ok()?;
-            resolved.existing(workspace, OPERATION).ok()?.modified
-        };
+        let time = |path: &str| workspace.resolve(path, OPERATION).ok()?.stat?.modified;
         result.files.sort_by_cached_key(|file| Rank::by_time(time(&file.path), &file.path));
     }
     let is_empty = result.matches.is_empty() && result.files.is_empty();

@@ -651,7 +651,7 @@ mod tests {
         assert_eq!(done.notes, ["left out of the plan, as asked: `d/b`, `d/c`, `e`"]);
         assert_eq!(["a", "d/b", "d/c", "e"].map(|path| bytes(&fs, path)), [&b"y"[..], b"x", b"x x", b"x"]);
 
-        // What a plan left out stays left out.
+        // Files that a plan left out stay left out.
         let fs = fresh();
         let part = call(&fs, &policy, &args(&["d/b"], None)).unwrap();
         assert_eq!((part.total_files, part.notes.len(), shown(&part).len()), (3, 1, 3));

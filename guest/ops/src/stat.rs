@@ -70,7 +70,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
         }
         Kind::Link => {
             result.link_target = inner_target(workspace, &resolved);
-            result.target_kind = args.follow.then(|| details::target_kind(workspace, &args.path).ok()).flatten();
+            result.target_kind = args.follow.then(|| details::target_kind(workspace, &args.path)).flatten();
         }
         Kind::Directory | Kind::Other => {}
     }

@@ -47,7 +47,7 @@ impl Files {
 pub(crate) enum LinkTargets {
     /// All: the directories belong to a container, and the targets to its own tree.
     All,
-    /// Those below these absolute paths of the roots.
+    /// Targets below these absolute paths of the roots.
     Below(Vec<PathBuf>),
 }
 
