@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::measure::{Entrant, Row};
 use crate::paddock::{BATCH, BATCH_1, Paddock};
 use crate::peers::{Peers, system};
 use crate::places;
-use crate::process::{Invocation, Run};
+use crate::process::Invocation;
 use crate::trees::{self, Kind, Tree};
 use crate::work::grep::{self, Query};
 use crate::work::{Bench, Rules, printing, read, showing};
@@ -111,18 +110,8 @@ impl Guard {
 
     fn reads(&self) -> Result<f64> {
         let paddock = Paddock::open(&self.bench.paddock, &self.texts)?;
-        let page = vec![vec![json!({"path": "small.txt"})]];
-        let Entrant { mut run, answer, .. } =
-            paddock.asked(BATCH_1, "read_file", page, |results| Ok(read::content(results)));
-        let many = move |round| {
-            let mut all = Run { time: Duration::ZERO, outputs: Vec::new() };
-            for _ in 0..READS {
-                let one = run(round)?;
-                all = Run { time: all.time + one.time, outputs: one.outputs };
-            }
-            Ok(all)
-        };
-        let ours = Entrant { name: BATCH_1, run: Box::new(many), answer, peak: None };
+        let small = json!({"path": "small.txt"});
+        let ours = paddock.asked_at_once("read_file", &small, READS, |results| Ok(read::content(results)));
         let arguments = ["--no-config", "--no-line-number", "-j1", "", "small.txt"];
         let theirs = showing(RG_1, self.ripgrep(&self.texts)?.args(arguments));
         self.duel("reads", vec![ours, theirs])

@@ -61,13 +61,7 @@ pub fn find(list: &str) -> Result<Toolset> {
         selected = tool.map(|_| dialect);
         match tool {
             Some(tool) => set.add(dialect, dialect.tool(tool).ok_or_else(|| unknown_tool(dialect, tool))?)?,
-            None => {
-                for tools in [dialect.tools, dialect.commands] {
-                    for spec in tools {
-                        set.add(dialect, spec)?;
-                    }
-                }
-            }
+            None => set.add_all(dialect)?,
         }
     }
     Ok(set)
@@ -125,6 +119,21 @@ impl Toolset {
         );
         Err(Error::new(Code::InvalidArgument, message)
             .hint(format!("name the tools that you need of one dialect, as in `{}:TOOL,TOOL`", dialect.name)))
+    }
+
+    /// Adds the tools of a dialect, whose names differ from each other.
+    fn add_all(&mut self, dialect: &'static Dialect) -> Result<()> {
+        // Nearly every call has one dialect, and needs no comparison of names.
+        let is_first = self.tools.is_empty();
+        for tools in [dialect.tools, dialect.commands] {
+            for spec in tools {
+                match is_first {
+                    true => self.tools.push(Tool { dialect, spec }),
+                    false => self.add(dialect, spec)?,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the error of a name that no tool has.
