@@ -1,4 +1,4 @@
-// At least 200 calls, listed and generated, to the reference file system server and to `paddock mcp --dialect
+// Calls, listed and generated (883 at the last count, and never fewer than 200), to the reference file system server and to `paddock mcp --dialect
 // mcp-filesystem`, over workspaces of the same content. Answers and trees must be equal, or differ as a row of
 // `differences.js` states. Every row must occur, and must be a row of the guide's table.
 // Usage: node differential.js [path of the paddock binary] [--seed N] [--calls N] [--verbose]

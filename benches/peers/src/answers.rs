@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// A set of facts, each about a path. Programs walk in different orders, so the order is none of it.
+/// A set of facts, each about a path. A set has no order, because programs walk in different orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer(BTreeSet<(String, String)>);
 

@@ -1,4 +1,4 @@
-//! As much of SVG as the charts need. Colours are of a middle tone, which shows on a light and on a dark page.
+//! A minimal writer of SVG for the charts. Colours are of a middle tone, which shows on a light and on a dark page.
 
 use std::fmt::Write;
 

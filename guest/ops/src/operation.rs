@@ -1,5 +1,5 @@
-//! The contract of an operation: what execution, approval and the audit log ask of a request. Each operation implements
-//! it in its own file, beside its `run`.
+//! The interface of an operation: execution, the plan that approval shows, and the record of the audit log. Each
+//! operation implements it in its own file.
 
 use paddock_types::error::Result;
 use paddock_types::request::Request;

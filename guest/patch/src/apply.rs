@@ -112,7 +112,7 @@ impl Applying<'_> {
             }
             Where::Search { anchors, at_end } => {
                 self.keeps_open = self.matching == Matching::V4a && self.lines.is_open();
-                self.sought_loosely(hunk, anchors, *at_end)?
+                self.locate_lenient(hunk, anchors, *at_end)?
             }
         };
         let (given, hunk) = (hunk, shorter.as_ref().unwrap_or(hunk));

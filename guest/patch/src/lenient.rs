@@ -11,7 +11,7 @@ use crate::{Hunk, quoted};
 impl Applying<'_> {
     /// Returns the first location of the old lines of a chunk, and the shorter chunk that applies there if the chunk
     /// applies only without a blank last line.
-    pub(super) fn sought_loosely<'p>(
+    pub(super) fn locate_lenient<'p>(
         &mut self,
         hunk: &Hunk<'p>,
         anchors: &[&str],

@@ -56,7 +56,7 @@ fn serve(server: Server) -> anyhow::Result<()> {
     let result = runtime.block_on(async {
         tokio::select! {
             served = server.serve(stdin(), tokio::io::stdout()) => served,
-            () = told_to_end() => Ok(()),
+            () = termination_signal() => Ok(()),
         }
     });
     // The server is gone, which has cancelled its calls.
@@ -88,7 +88,7 @@ fn stdin() -> DuplexStream {
 }
 
 /// Waits for a signal that ends the process, so that sessions are ended and recorded first.
-async fn told_to_end() {
+async fn termination_signal() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         tokio::select! {

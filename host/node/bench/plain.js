@@ -1,4 +1,4 @@
-/** What a JavaScript program does that wants no tool for it: `fs`, a walk, and a RegExp. */
+/** The baseline: the same work by a program that uses `fs`, a walk and a RegExp. */
 
 import { lstatSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -18,7 +18,7 @@ export class FileView {
     diffTab.addEventListener('click', () => this.#select(true));
   }
 
-  /** Notes what a call changed: path, what was there, what is there. */
+  /** Records the changes of a call: path, old content and new content. */
   changed(changes) {
     for (const [path, before, after] of changes) this.#last.set(path, [before, after]);
   }

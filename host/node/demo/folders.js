@@ -1,12 +1,12 @@
 /** Folders that a person gives the page, as trees. */
 
-/** Folders whose content nobody edits, and which are large. */
+/** Large folders with generated content, which are not loaded. */
 const LEFT_OUT = new Set(['.git', 'node_modules', 'target']);
 
 /** Bytes of all files: what the workspace holds by default. */
 const MOST = 64 * 1024 * 1024;
 
-/** What was dropped: files by their paths, a single folder's own name left out. */
+/** Files of a drop event by their paths, without the name of a single top folder. */
 export async function droppedTree(items) {
   const tops = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const files = [];

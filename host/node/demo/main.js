@@ -24,7 +24,7 @@ class Page {
     this.view = new FileView(byId('content'), byId('path'), byId('tab-file'), byId('tab-diff'));
   }
 
-  /** Takes what is in the workspace now, and shows what changed since the last look. */
+  /** Renders the files of the workspace, and marks those that changed since the last rendering. */
   async refresh({ isNew = false } = {}) {
     const before = this.#saved;
     this.#saved = await this.workspace.save();

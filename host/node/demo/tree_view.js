@@ -4,7 +4,7 @@ export class TreeView {
   #closed = new Set();
   #selected;
 
-  /** `choose` is told the path of a file that somebody picks. */
+  /** `choose` is called with the path of the selected file. */
   constructor(element, choose) {
     this.element = element;
     this.choose = choose;

@@ -33,8 +33,8 @@ async function built() {
 }
 
 /**
- * What jco generates drops a byte order mark at the start of every text that the component gives: a name that begins with
- * one would be another file's. Of the generated files, the script is changed so that it stays.
+ * The decoder in the script that jco generates drops a byte order mark at the start of a string, so that a name which begins
+ * with one would denote another file. This function changes the decoder to keep the mark, and no other generated file.
  *
  * @param {[string, Uint8Array]} file
  * @returns {[string, Uint8Array | string]}

@@ -14,7 +14,7 @@ import { HAS_PROC } from '../src/wasi/directory.js';
 
 const CANARY = 'CANARY-of-outside';
 
-/** The root, and each directory above it, with what is left of the root's path from there. */
+/** The root and each directory above it, each with the rest of the root's path. */
 const HOLDERS = [['work/a/b', ''], ['work/a', 'b'], ['work', 'a/b']];
 
 /**

@@ -43,7 +43,7 @@ export function mount(args) {
   mounted.push(args.at(-1));
 }
 
-/** What the variables were that say where Paddock's own directories are. */
+/** The saved values of the variables that locate Paddock's own directories. */
 const variables = Object.fromEntries(['HOME', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'PADDOCK_STATE_DIR', 'PADDOCK_CACHE_DIR'].map((name) => [name, process.env[name]]));
 export function environment(wanted) {
   for (const name of Object.keys(variables)) delete process.env[name];

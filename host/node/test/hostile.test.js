@@ -51,7 +51,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       const { ok, error, text } = await workspace.call(tool, args, { timeMs: 5_000 });
       assert.equal(ok, false, `${tool} ${JSON.stringify(args)}: ${text}`);
       assert.ok([code].flat().includes(error.code), `${tool} ${JSON.stringify(args)}: ${JSON.stringify(error)}`);
-      // What is outside is not told, beyond what the caller said of it.
+      // The answer has nothing from outside, except the words of the caller.
       assert.ok(!text.includes('SECRET') && !text.replaceAll(args.path ?? '', '').includes(here.top), text);
       assert.equal(readFileSync(join(here.top, 'outside/secret.txt'), 'utf8'), SECRET);
     }

@@ -108,7 +108,7 @@ impl Supervisor {
                 }
             }
         }
-        if happened(1).contains(PollFlags::IN) && self.told_to_end() {
+        if happened(1).contains(PollFlags::IN) && self.shutdown_requested() {
             return Ok(Some(Over::Report));
         }
         if happened(2).contains(PollFlags::IN) {
@@ -150,7 +150,7 @@ impl Supervisor {
     }
 
     /// Consumes the pending signals, collects ended processes, and returns whether a signal asks this process to end.
-    fn told_to_end(&mut self) -> bool {
+    fn shutdown_requested(&mut self) -> bool {
         let reported = sys::take_signals(&self.signals);
         self.reap();
         reported
@@ -165,7 +165,7 @@ impl Supervisor {
             }
             let mut waited = [PollFd::new(&self.signals, PollFlags::IN)];
             rustix::io::retry_on_intr(|| poll(&mut waited, Some(&KILL_AGAIN)))?;
-            self.told_to_end();
+            self.shutdown_requested();
         }
     }
 

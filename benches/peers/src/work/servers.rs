@@ -249,7 +249,7 @@ fn entrant<'a>(
         run: Box::new(move |round| {
             let (tool, arguments) = turns.get(round % turns.len()).context("no turn")?;
             let (time, output) = server.borrow_mut().call(tool, arguments)?;
-            // An error would be fast; a long answer is none, and need not be understood in each round.
+            // An error is fast and would look like a good time. Errors are short, so only short answers are parsed.
             if output.len() < 4096 {
                 mcp::result(&output)?;
             }

@@ -14,7 +14,7 @@ use crate::zip::name;
 const LEVEL: u8 = 6;
 /// The first second that an archive can hold, and the last one: 1980-01-01 and 2107-12-31.
 const TIMES: (u64, u64) = (315_532_800, 4_354_819_198);
-/// WASI tells no modes: those that unpacking makes of a file and of a directory.
+/// Modes of packed files and directories, since WASI reports none.
 const FILE_MODE: u32 = 0o100_644;
 const DIRECTORY_MODE: u32 = 0o040_755;
 

@@ -146,7 +146,7 @@ fn newest<'w>(workspace: &'w Workspace<'w>, path: Option<&str>, last: u32) -> Re
         if seen.contains(&id) {
             continue;
         }
-        // It is not known whether a damaged record is of this workspace, and what is undone must not depend on luck.
+        // A damaged record does not say whether it belongs to this workspace, so `last` cannot skip it safely.
         let saved = Saved::find(workspace, &id)?.ok_or_else(|| {
             Error::new(Code::Io, format!("the backup `{id}` is damaged; nothing was changed"))
                 .hint(phrase![Term::Last, format!(" {} undoes the calls after it", calls.len())])

@@ -90,7 +90,7 @@ impl OverlayFs<'_> {
         copy(fs, layers, &location(name(next)))?;
         fs.sync_dir(top)?;
         self.draft()?.publish(fs, &next.to_string().into_bytes().into(), &location(CURRENT.to_owned()))?;
-        // What cannot be removed counts no more.
+        // A failure is ignored: `CURRENT` no longer names the old generation.
         drop(copy_remove::remove(fs, &location(name(self.generation))));
         Ok(())
     }

@@ -3,7 +3,7 @@
 /** @typedef {FileSystemDirectoryHandle} Handle */
 
 /**
- * Makes the directory hold just this tree. Each file is replaced whole, and those that are the same already are left.
+ * Makes the directory equal to the tree. Each changed file is replaced whole, and unchanged files are not written.
  * Symbolic links are left out, since there are none in a browser; their paths are returned.
  *
  * @param {Handle} directory

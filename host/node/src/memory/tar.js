@@ -32,7 +32,7 @@ export async function fromTar(archive) {
   const tree = new Map();
   for (const { header, data } of entries) {
     const path = header.name.replace(/\/$/, '');
-    // What is in a directory says that it is there.
+    // A file in a directory implies the directory, whose own entry is dropped.
     tree.delete(path.slice(0, Math.max(path.lastIndexOf('/'), 0)));
     if (header.type === 'symlink') tree.set(path, { link: header.linkname ?? '' });
     else tree.set(path, header.type === 'directory' ? null : (data ?? new Uint8Array(0)));

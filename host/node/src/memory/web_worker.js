@@ -1,4 +1,4 @@
-/** The worker's own side: what it is first sent says what it works on, and the rest are calls. */
+/** The side of the worker: the first message has the setup, and each later message is a call. */
 
 import { MemoryHost } from './host.js';
 

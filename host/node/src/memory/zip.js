@@ -53,7 +53,7 @@ export function fromZip(archive, most) {
     const parts = [];
     file.ondata = (error, part, isLast) => {
       if (error) throw error;
-      // What it says of its size is not asked.
+      // The size in the header is untrusted, so the inflated bytes are counted.
       size += part.length;
       if (size > most) throw tooLarge(most);
       parts.push(part);

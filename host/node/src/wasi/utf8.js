@@ -2,7 +2,7 @@
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @param {Uint8Array} bytes What they spell; the code of WASI is thrown where that is nothing. */
+/** Decodes UTF-8. Invalid bytes throw the error code of WASI. @param {Uint8Array} bytes */
 export function utf8(bytes) {
   try {
     return decoder.decode(bytes);

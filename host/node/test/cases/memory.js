@@ -6,7 +6,7 @@ import { pack, unpack } from './tree.js';
 /** Seconds since 1970 that entries of an archive have where a case says nothing else. */
 const NOW = 1_750_000_000;
 
-/** What came of a case; `create` makes a workspace in memory with a policy. */
+/** Runs a case on a workspace in memory, which `create` makes with the policy of the case. */
 export async function inMemory(given, create) {
   const workspace = await create(given.policy);
   await workspace.loadTar(pack(withTargets(given.start, (target) => fill(target, IN_MEMORY)), NOW));

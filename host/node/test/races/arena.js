@@ -11,7 +11,7 @@ export const CANARY = 'CANARY-8d0f36a1c47e';
 /** A file that is outside alone. */
 export const ONLY_OUTSIDE = 'only-outside-2f9b';
 
-/** What has no other name that is swapped. */
+/** Paths that the swapping process leaves alone. */
 const KEPT = ['state', 'ws/copied', 'ws/copied-link', 'ws/moved'];
 
 export class Arena {

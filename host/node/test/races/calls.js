@@ -34,7 +34,7 @@ function walk(turn) {
     ['list', 'glob', { pattern: '**/only-*' }, NAMES],
     ['list', 'tree', {}, NAMES],
     ['list', 'list_dir', { path: 'd' }, 1],
-    // What is near to it would be told.
+    // A hint would contain a similar name, if the call saw one.
     ['describe', 'stat', { path: 'd/only-outside-2f9' }, 1],
   ];
   const [operation, tool, args, attempts] = walks[turn % walks.length];
