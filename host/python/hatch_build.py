@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-COMPONENT = "src/paddock/paddock.wasm"
+COMPONENT = "src/paddock_files/paddock.wasm"
 TARGET = "wasm32-wasip2"
 PROFILE = "component"
 

@@ -73,7 +73,7 @@ fn embed_supervisor() -> Result<()> {
     }
     let target = env::var("TARGET")?;
     let built = build(
-        "paddock-supervisor",
+        "paddock-files-supervisor",
         &["host/supervisor/src", "host/supervisor/Cargo.toml"],
         &target,
         &["--bin", "paddock-supervisor"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npx paddock`: the MCP server, a call, and the list of tools. */
+/** `npx paddock-files`: the MCP server, a call, and the list of tools. */
 
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** `npx paddock` as a process: the MCP server with the official client, and the other commands. */
+/** `npx paddock-files` as a process: the MCP server with the official client, and the other commands. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

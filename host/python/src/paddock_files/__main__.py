@@ -1,4 +1,4 @@
-"""The command line: `python -m paddock call`, `batch` and `tools` print the same output as the `paddock` binary.
+"""The command line: `python -m paddock_files call`, `batch` and `tools` print the same output as the `paddock` binary.
 
 Results go to standard output and nothing else does. The exit status is 0 where all went well, 1 where a tool failed, 2
 for wrong usage and 3 where the host failed.
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
     call = commands.add_parser("call", help="call one tool and print its result as one JSON object")
     add_workspace(call)
-    call.add_argument("tool", help="the tool; `python -m paddock tools` shows all")
+    call.add_argument("tool", help="the tool; `python -m paddock_files tools` shows all")
     call.add_argument(
         "arguments",
         nargs="?",
