@@ -68,6 +68,10 @@ def parser() -> argparse.ArgumentParser:
     listed.add_argument("--format", default="mcp", choices=get_args(Format))
     listed.set_defaults(run=run_tools)
 
+    mcp = commands.add_parser("mcp", help="not in this host: serve the tools over MCP by the native program")
+    mcp.add_argument("arguments", nargs=argparse.REMAINDER)
+    mcp.set_defaults(run=run_mcp)
+
     component = commands.add_parser("component", help="write the WebAssembly component out, for another host")
     component.add_argument("-o", "--output", required=True, metavar="FILE")
     component.set_defaults(run=run_component)
@@ -180,6 +184,11 @@ def run_tools(arguments: argparse.Namespace) -> int:
         return TOOL_FAILED
     show(json.dumps(found, ensure_ascii=False, indent=2))
     return 0
+
+
+def run_mcp(_: argparse.Namespace) -> int:
+    cause = "this host has no MCP server, and this wheel is without the native program, which has one"
+    raise PaddockError(f"{cause}: `cargo install paddock-files` installs it, and `npx paddock-files mcp DIR` needs none")
 
 
 def run_component(arguments: argparse.Namespace) -> int:
