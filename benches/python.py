@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import paddock
-from paddock import Replacement, Workspace
+import paddock_files
+from paddock_files import Replacement, Workspace
 from wasmtime import Config, Engine, Store, WasiConfig
 from wasmtime.component import Component, Linker
 
@@ -50,9 +50,9 @@ def make(root: Path, files: int) -> None:
 
 def starts(root: Path) -> None:
     """New processes with a warm cache. Processor time beside the time that went by: on a busy machine a start waits."""
-    opens = "import paddock; paddock.Workspace('.').call('read_file', {'path': '4k.txt'})"
+    opens = "import paddock_files; paddock_files.Workspace('.').call('read_file', {'path': '4k.txt'})"
     run(opens, root)
-    for program in ("pass", "import wasmtime, wasmtime.component", "import paddock", opens):
+    for program in ("pass", "import wasmtime, wasmtime.component", "import paddock_files", opens):
         took = [started(program, root) for _ in range(ROUNDS)]
         passed, busy = (statistics.median(each) * 1e3 for each in zip(*took))
         print(f"{program[:36]:36} {passed:10.3f} ms   {'processor time':28} {busy:10.3f} ms")
@@ -72,8 +72,8 @@ def one_processor(root: Path) -> None:
         return
     stay = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
     program = """
-import paddock, statistics, time
-workspace, took = paddock.Workspace("."), []
+import paddock_files, statistics, time
+workspace, took = paddock_files.Workspace("."), []
 for _ in range(1000):
     started = time.perf_counter()
     workspace.call("read_file", {"path": "4k.txt"})
@@ -107,7 +107,7 @@ def reads(workspace: Workspace, root: Path) -> None:
 def plain_runtime(root: Path) -> Callable[..., object]:
     """Calls as wasmtime's own package makes them, without a limit on time or memory."""
     engine = Engine(Config())
-    component, linker = Component(engine, paddock.component()), Linker(engine)
+    component, linker = Component(engine, paddock_files.component()), Linker(engine)
     linker.add_wasip2()
     tools = component.get_export_index("paddock:files/tools@0.1.0")
     index = component.get_export_index("call", tools)

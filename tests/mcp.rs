@@ -373,11 +373,19 @@ fn a_missing_root_is_an_error_or_is_left_out_with_a_message() {
         (&[&reference[..], &["--root", "missing", "--root", "one"]].concat(), 0, left_out),
         (&[&reference[..], &["--root", "missing", "--root", "gone"]].concat(), 3, missing),
         (&[&reference[..], &["--root", "missing"]].concat(), 3, missing),
+        // Directories as arguments are roots too.
+        (&["one"], 0, ""),
+        (&["missing", "one"], 3, missing),
+        (&["one", "missing", "two:ro"], 0, left_out),
     ] {
         let (exit, stderr) = started(options);
         assert_eq!(exit, Some(status), "{options:?}: {stderr}");
         assert!(stderr.contains(told) && stderr.is_empty() == told.is_empty(), "{options:?}: {stderr}");
         assert_eq!(stderr.lines().count(), usize::from(!told.is_empty()), "{options:?}: {stderr}");
+    }
+    for options in [&["one", "--root", "two"][..], &["one", "--memory"]] {
+        let (exit, stderr) = started(options);
+        assert!(exit == Some(2) && stderr.contains("cannot be used with"), "{options:?}: {stderr}");
     }
 }
 

@@ -5,6 +5,7 @@ mod chart;
 mod commands;
 mod facts;
 mod links;
+mod names;
 mod pages;
 mod recording;
 mod session;

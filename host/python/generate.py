@@ -1,4 +1,4 @@
-"""Generates `src/paddock/types/` and `src/paddock/_operations/` from `wit/`.
+"""Generates `src/paddock_files/types/` and `src/paddock_files/_operations/` from `wit/`.
 
 Usage: python generate.py [--check]
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wit_model import LEFT_OUT, RECORD_GROUPS, Function, Member, Model, named_types
 
-PACKAGE = Path(__file__).parent / "src/paddock"
+PACKAGE = Path(__file__).parent / "src/paddock_files"
 WIDTH = 120
 
 # The modules of operations, each with what its operations do.

@@ -1,4 +1,8 @@
-"""Puts the component into the package: from `PADDOCK_COMPONENT`, or built by cargo from the repository around it."""
+"""Puts the component into the package: from `PADDOCK_COMPONENT`, or built by cargo from the repository around it.
+
+`PADDOCK_NATIVE` names a native program, and `PADDOCK_PLATFORM` the tag of its platform, such as
+`manylinux_2_17_x86_64.musllinux_1_1_x86_64`: the wheel then contains the program, for the platform only.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,24 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-COMPONENT = "src/paddock/paddock.wasm"
+COMPONENT = "src/paddock_files/paddock.wasm"
 TARGET = "wasm32-wasip2"
 PROFILE = "component"
 
 
 class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        self.add_component()
+        native, platform = os.environ.get("PADDOCK_NATIVE"), os.environ.get("PADDOCK_PLATFORM")
+        if native and self.target_name == "wheel":
+            if not platform:
+                raise ValueError("PADDOCK_NATIVE needs PADDOCK_PLATFORM, the platform tag of the wheel")
+            program = "paddock.exe" if platform.startswith("win") else "paddock"
+            build_data["force_include"][native] = f"paddock_files/bin/{program}"
+            build_data["pure_python"] = False
+            build_data["tag"] = f"py3-none-{platform}"
+
+    def add_component(self) -> None:
         here = Path(self.root)
         target = here / COMPONENT
         prebuilt = os.environ.get("PADDOCK_COMPONENT")

@@ -1,4 +1,8 @@
 //! Builds the files that the library embeds: the guest component, and on Linux the supervisor of commands.
+//!
+//! In the repository, both are built from source. The published crate contains the built component and copies of the
+//! other files in `packed/`, which the script `pack` writes; the source of the supervisor is the crate
+//! `paddock-files-supervisor`.
 
 use std::env;
 use std::error::Error;
@@ -13,13 +17,37 @@ const TARGET: &str = "wasm32-wasip2";
 const PROFILE: &str = "component";
 
 fn main() -> ExitCode {
-    match embed_component().and_then(|()| embed_supervisor()) {
+    match set_sources().and_then(|()| embed_component()).and_then(|()| embed_supervisor()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(cause) => {
             println!("cargo::error={}", cause.to_string().replace('\n', " "));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns the top directory of the repository, or `None` in the published crate.
+fn repository() -> Result<Option<PathBuf>> {
+    let top = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
+    Ok(top.join("guest/component/Cargo.toml").exists().then_some(top))
+}
+
+/// Tells the source code where the WIT and the escape suite are: `packed` is set in the published crate.
+fn set_sources() -> Result<()> {
+    println!("cargo::rustc-check-cfg=cfg(packed)");
+    let escapes = match repository()? {
+        Some(top) => top.join("tests/escapes"),
+        None => {
+            println!("cargo::rustc-cfg=packed");
+            packed()?.join("escapes")
+        }
+    };
+    println!("cargo::rustc-env=PADDOCK_ESCAPES={}", escapes.display());
+    Ok(())
+}
+
+fn packed() -> Result<PathBuf> {
+    Ok(Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("packed"))
 }
 
 fn embed_component() -> Result<()> {
@@ -30,6 +58,7 @@ fn embed_component() -> Result<()> {
             println!("cargo::rerun-if-changed={}", prebuilt.display());
             prebuilt
         }
+        None if repository()?.is_none() => packed()?.join("paddock.wasm"),
         None => build_component()?,
     };
     let bytes = std::fs::read(&component)
@@ -72,13 +101,75 @@ fn embed_supervisor() -> Result<()> {
         return Ok(());
     }
     let target = env::var("TARGET")?;
-    let built = build(
-        "paddock-supervisor",
-        &["host/supervisor/src", "host/supervisor/Cargo.toml"],
-        &target,
-        &["--bin", "paddock-supervisor"],
-    )?;
+    let what = ["--bin", "paddock-supervisor"];
+    let built = match repository()? {
+        Some(_) => {
+            let inputs = ["host/supervisor/src", "host/supervisor/Cargo.toml"];
+            build("paddock-files-supervisor", &inputs, &target, &what)?
+        }
+        None => build_packed_supervisor(&target, &what)?,
+    };
     std::fs::copy(built.join("paddock-supervisor"), Path::new(&env::var("OUT_DIR")?).join("supervisor"))?;
+    Ok(())
+}
+
+/// Builds the supervisor from the source of its published crate, which is a dependency of this one. The copy has no lock
+/// file, and cargo is offline: the packages that it uses are those that were downloaded for the crate as a dependency.
+fn build_packed_supervisor(target: &str, what: &[&str]) -> Result<PathBuf> {
+    let published = PathBuf::from(env::var("DEP_PADDOCK_SUPERVISOR_DIRECTORY")?);
+    let copy = Path::new(&env::var("OUT_DIR")?).join("supervisor-source");
+    copy_directory(&published.join("src"), &copy.join("src"))?;
+    std::fs::copy(published.join("build.rs"), copy.join("build.rs"))?;
+    let manifest = std::fs::read_to_string(published.join("Cargo.toml"))?;
+    std::fs::write(copy.join("Cargo.toml"), without_tests(&manifest) + SUPERVISOR_PROFILE)?;
+    let target_dir = copy.join("target");
+    let mut cargo = clean(Command::new(env::var("CARGO")?));
+    cargo.current_dir(&copy).args(["build", "--quiet", "--offline", "--release", "--target", target]).args(what);
+    cargo.env("CARGO_TARGET_DIR", &target_dir);
+    run(&mut cargo)?;
+    Ok(target_dir.join(target).join("release"))
+}
+
+/// The end of the manifest: a workspace of its own, and the profile `component` of the repository.
+const SUPERVISOR_PROFILE: &str = "
+[workspace]
+
+[profile.release]
+lto = \"fat\"
+codegen-units = 1
+panic = \"abort\"
+strip = true
+opt-level = \"s\"
+";
+
+/// Returns a manifest as cargo publishes it without the dependencies of tests, which need not be downloaded.
+fn without_tests(manifest: &str) -> String {
+    let mut is_of_tests = false;
+    let mut kept = String::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_of_tests =
+                line.contains("dev-dependencies") || line.starts_with("[[test]]") || line.starts_with("[[example]]");
+        }
+        if !is_of_tests {
+            kept += line;
+            kept += "\n";
+        }
+    }
+    kept
+}
+
+fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
     Ok(())
 }
 

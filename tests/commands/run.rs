@@ -39,7 +39,7 @@ fn the_environment_is_made_anew() {
     let own = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let fixture = Fixture::with(json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}));
     let printed = fixture.printed("env");
-    assert!(printed.contains("GREETING=hello\n") && printed.contains("CARGO_PKG_NAME=paddock-cli\n"), "{printed}");
+    assert!(printed.contains("GREETING=hello\n") && printed.contains("CARGO_PKG_NAME=paddock-files\n"), "{printed}");
     assert!(!printed.contains(&own), "{printed}");
     assert_eq!(fixture.printed("echo x > ~/kept; cat < $TMPDIR/kept"), "x\n");
     assert_eq!(fixture.shell("cat ~/kept")["exit_code"], 1, "each command has a home of its own");

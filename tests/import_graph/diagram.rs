@@ -11,8 +11,7 @@ const START: &str = "<!-- packages -->\n\n```text\n";
 const END: &str = "```\n";
 
 /// Packages of the Rust host in the order of their layers, each with the packages whose binaries it embeds.
-const HOSTS: [(&str, &[&str]); 3] =
-    [("host/cli", &[]), ("host/rust", &["component", "host/supervisor"]), ("host/supervisor", &[])];
+const HOSTS: [(&str, &[&str]); 2] = [("host/rust", &["component", "host/supervisor"]), ("host/supervisor", &[])];
 
 /// Returns the packages of this repository that a manifest lists as dependencies, for every system or for some, in the
 /// order of the manifest. Crates of the guest are named without `paddock-`, packages of the host by their directories.
@@ -32,10 +31,9 @@ pub(super) fn packages_in(manifest: &str) -> Vec<String> {
 /// Returns the package of this repository that a line of the dependencies names.
 fn package(line: &str) -> Option<String> {
     let name = line.split(['.', ' ', '=']).next()?;
-    match name.strip_prefix("paddock-") {
-        None => (name == "paddock").then(|| "host/rust".to_owned()),
-        Some("supervisor") => Some("host/supervisor".to_owned()),
-        Some(name) => Some(name.to_owned()),
+    match name.strip_prefix("paddock-")? {
+        "supervisor" => Some("host/supervisor".to_owned()),
+        name => Some(name.to_owned()),
     }
 }
 
@@ -110,7 +108,7 @@ fn the_architecture_page_shows_the_packages() {
 #[test]
 fn the_build_script_builds_what_the_host_embeds() {
     let script = fs::read_to_string(repository().join("host/rust/build.rs")).unwrap();
-    for package in ["\"paddock-guest\"", "\"paddock-supervisor\""] {
+    for package in ["\"paddock-guest\"", "\"paddock-files-supervisor\""] {
         assert!(script.contains(package), "{package}");
     }
     for name in LAYERS {

@@ -74,7 +74,7 @@ fn the_environment_is_the_policys() {
         json!({}),
         json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}),
     );
-    assert_eq!(printed(&fixture, &["env"]), "PWD=/workspace\nCARGO_PKG_NAME=paddock-cli\nGREETING=hello\n");
+    assert_eq!(printed(&fixture, &["env"]), "PWD=/workspace\nCARGO_PKG_NAME=paddock-files\nGREETING=hello\n");
 }
 
 #[test]

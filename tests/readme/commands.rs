@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::names::PACKAGE;
 use super::{pages, repository, run, words};
 
 #[test]
@@ -25,7 +26,9 @@ fn check(line: &str) {
     match *words(line) {
         ["paddock", ..] => check_options(line.strip_prefix("paddock ").unwrap()),
         ["cargo", "run", "--release", "--", ..] => check_options(line.split_once(" -- ").unwrap().1),
-        ["cargo", "test"] | ["npm", "install"] | ["npx", "paddock", "mcp", _] => {}
+        // `tests/packages/run` runs the commands of the packages.
+        ["cargo", "test"] | ["npm", "install"] | ["npx" | "uvx", PACKAGE, "mcp", _] => {}
+        ["cargo", "install" | "add", PACKAGE, ..] | ["npm" | "pip", "install", PACKAGE] => {}
         ["cargo", "install", "--path", path] | ["pip", "install", path] | ["cd", path] => {
             assert!(top.join(path).is_dir(), "{line}");
         }
@@ -65,7 +68,7 @@ fn the_first_command_finds_something() {
     let output = run(line, &repository());
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
     let files = outcome["result"]["files"].as_array().unwrap();
-    assert!(files.iter().any(|file| file["path"] == "host/cli/src/main.rs"), "{outcome}");
+    assert!(files.iter().any(|file| file["path"] == "host/rust/cli/main.rs"), "{outcome}");
 }
 
 /// Without a name, `cargo run` runs the default binary of one package.

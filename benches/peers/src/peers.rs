@@ -153,7 +153,7 @@ fn installed_version(package: &Path) -> Option<String> {
 /// Builds paddock as users do.
 pub fn build_paddock() -> Result<PathBuf> {
     let mut command = Command::new("cargo");
-    run(command.args(["build", "--release", "-p", "paddock"]).current_dir(places::repository()))?;
+    run(command.args(["build", "--release", "-p", "paddock-files"]).current_dir(places::repository()))?;
     Ok(places::repository().join("target/release/paddock"))
 }
 

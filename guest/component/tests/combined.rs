@@ -172,9 +172,9 @@ fn the_lists_in_the_documents_and_in_the_help_exist() {
     for file in [
         "README.md",
         "host/guide/src/dialects.md",
-        "host/cli/src/main.rs",
-        "host/cli/src/mcp.rs",
-        "host/cli/src/tools.rs",
+        "host/rust/cli/main.rs",
+        "host/rust/cli/mcp.rs",
+        "host/rust/cli/tools.rs",
     ] {
         let text = std::fs::read_to_string(format!("{top}/{file}")).unwrap();
         for words in text.split("--dialect ").skip(1) {

@@ -64,7 +64,7 @@ const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url));
 const our = await server([cli, 'mcp', tree], { PADDOCK_STATE_DIR: join(home, 'mcp-state') });
 const their = await server([fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js')), tree]);
 show(await measure({
-  'glob **/lib.rs, npx paddock mcp': () => our.callTool({ name: 'glob', arguments: { pattern: '**/lib.rs', limit: 100_000 } }),
+  'glob **/lib.rs, npx paddock-files mcp': () => our.callTool({ name: 'glob', arguments: { pattern: '**/lib.rs', limit: 100_000 } }),
   'search_files **/lib.rs, the reference MCP server': () => their.callTool({ name: 'search_files', arguments: { path: tree, pattern: '**/lib.rs' } }),
 }, OFTEN));
 for (const each of [our, their, workspace]) await each.close();

@@ -24,7 +24,7 @@ async function built() {
   const directory = await mkdtemp(join(tmpdir(), 'paddock-component-'));
   try {
     const file = join(directory, 'paddock.wasm');
-    const run = ['run', '--quiet', '--locked', '-p', 'paddock', '--', 'component', '-o', file];
+    const run = ['run', '--quiet', '--locked', '-p', 'paddock-files', '--', 'component', '-o', file];
     execFileSync('cargo', run, { cwd: repository, stdio: 'inherit' });
     return await readFile(file);
   } finally {

@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-/** `npx paddock`: the MCP server, a call, and the list of tools. */
+/** The command `paddock` on this host: the MCP server, calls, and the list of tools. */
 
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -11,13 +10,14 @@ import { PaddockError, Workspace, tools } from './index.js';
 import { failed } from './outcome.js';
 
 const USAGE = `\
-usage: paddock mcp DIR [options]                serve the tools over stdin and stdout
-       paddock call DIR TOOL [JSON | -] [options]   call one tool
-       paddock batch DIR [options]              make the calls on stdin, one JSON object a line, a result a line
+usage: paddock mcp [DIR]... [options]           serve the tools over stdin and stdout
+       paddock call TOOL [JSON | -] [options]   call one tool
+       paddock batch [options]                  make the calls on stdin, one JSON object a line, a result a line
        paddock tools [--dialect LIST] [--format mcp|openai|anthropic|gemini]
 
 options:
-  --root DIR         a further directory; DIR:ro only to look at; can be repeated
+  --root DIR         a directory that the tools may use, the current one by default; DIR:ro is read-only; can be
+                     repeated; the first is the workspace
   --read-only        let nothing be changed
   --dialect LIST     whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects
   --policy FILE      a JSON file that says what tools may do
@@ -31,13 +31,13 @@ class Usage extends Error {}
 /** @param {string[]} argv @returns {Promise<number>} The exit status: 0 for success, 1 if the tool failed. */
 async function main(argv) {
   const { values, positionals } = parse(argv);
-  const [command, directory, tool, json = '{}'] = positionals;
+  const [command, ...operands] = positionals;
   if (values.help) return print(USAGE);
   if (command === 'tools') return await list(values);
   if (command !== 'mcp' && command !== 'call' && command !== 'batch') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
-  if (directory === undefined) throw new Usage(`\`${command}\` needs a directory`);
+  const [tool, json = '{}'] = operands;
   if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
-  const workspace = await open(directory, values);
+  const workspace = await open(directoriesOf(command, operands, values.root), values);
   try {
     if (command === 'mcp') {
       const { serve } = await import('./mcp.js');
@@ -49,6 +49,19 @@ async function main(argv) {
   } finally {
     workspace.close();
   }
+}
+
+/**
+ * Returns the directories of the workspace: `mcp` also takes them as arguments.
+ *
+ * @param {'mcp' | 'call' | 'batch'} command @param {string[]} operands @param {string[] | undefined} roots
+ */
+function directoriesOf(command, operands, roots) {
+  const isNamed = command === 'mcp' && operands.length > 0;
+  const unexpected = isNamed ? undefined : operands[command === 'call' ? 2 : 0];
+  if (unexpected !== undefined) throw new Usage(`\`${command}\` takes no argument \`${unexpected}\``);
+  if (isNamed && roots) throw new Usage('`mcp` takes directories either as arguments or by `--root`');
+  return isNamed ? operands : roots ?? ['.'];
 }
 
 /** Prints the tools of a dialect. @param {any} values @returns {Promise<number>} 1 if there is no such dialect. */
@@ -112,20 +125,26 @@ function parse(argv) {
   }
 }
 
-/** @param {string} directory @param {any} values */
-async function open(directory, values) {
+/** @param {string[]} directories @param {any} values */
+async function open(directories, values) {
   const policy = values.policy === undefined ? {} : JSON.parse(await readFile(values.policy, 'utf8'));
-  const roots = (values.root ?? []).map(root);
+  const [first, ...roots] = directories.map(root);
+  const isFirstReadOnly = first.access === 'read-only';
+  if (isFirstReadOnly && roots.some(({ access }) => access !== 'read-only')) throw new Usage('a workspace that is read-only can only have further directories that are read-only');
+  const readOnly = values['read-only'] || isFirstReadOnly;
   const projectPolicy = values['ignore-project-policy'] ? 'ignore' : 'refuse';
   try {
-    return await Workspace.open(directory, { roots, policy, projectPolicy, readOnly: values['read-only'], dialect: values.dialect, stateDir: values['state-dir'] });
+    return await Workspace.open(first.path, { roots, policy, projectPolicy, readOnly, dialect: values.dialect, stateDir: values['state-dir'] });
   } catch (cause) {
     if (cause instanceof PaddockError && cause.code === 'invalid-argument') throw new Usage(cause.message);
     throw cause;
   }
 }
 
-/** @param {string} text The option's value. A directory can have a name that ends in `:ro`. */
+/**
+ * @param {string} text The option's value. A directory can have a name that ends in `:ro`.
+ * @returns {{path: string, access: import('./disk/mounts.js').RootOption['access']}}
+ */
 function root(text) {
   const isReadOnly = text.endsWith(':ro') && !existsSync(text);
   return { path: isReadOnly ? text.slice(0, -3) : text, access: isReadOnly ? 'read-only' : 'read-write' };

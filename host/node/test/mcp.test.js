@@ -1,4 +1,4 @@
-/** `npx paddock` as a process: the MCP server with the official client, and the other commands. */
+/** `npx paddock-files` as a process: the MCP server with the official client, and the other commands. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -66,14 +66,18 @@ const run = (here, ...args) => promisify(execFile)(process.execPath, [CLI, ...ar
 
 test('other commands, and what the exit status says', async () => {
   const here = place({ 'a.txt': 'one\n' });
-  const called = await run(here, 'call', here.root, 'read_file', '{"path": "a.txt"}');
+  const called = await run(here, 'call', '--root', here.root, 'read_file', '{"path": "a.txt"}');
   assert.equal(JSON.parse(called.stdout).result.content, 'one');
   assert.deepEqual(JSON.parse((await run(here, 'tools', '--format', 'openai')).stdout)[0].type, 'function');
   for (const [code, message, ...args] of [
-    [1, /not-found/, 'call', here.root, 'read_file', '{"path": "none"}'],
+    [1, /not-found/, 'call', '--root', here.root, 'read_file', '{"path": "none"}'],
     [2, /no command `red`/, 'red'],
-    [2, /needs a directory/, 'mcp'],
+    [2, /needs a tool/, 'call'],
+    [2, /no argument `more`/, 'batch', 'more'],
+    [2, /either as arguments or by `--root`/, 'mcp', here.root, '--root', here.root],
     [2, /--red/, 'mcp', here.root, '--red'],
+    [2, /can only have further directories that are read-only/, 'call', '--root', `${here.root}:ro`, '--root', here.top, 'tree'],
+    [1, /read-only/, 'call', '--root', `${here.root}:ro`, 'write_file', '{"path": "b", "content": ""}'],
     [3, /cannot open the root/, 'mcp', `${here.root}/none`],
   ]) {
     const failed = await run(here, ...args);
@@ -83,7 +87,7 @@ test('other commands, and what the exit status says', async () => {
 });
 
 const batch = (here, lines) => {
-  const done = promisify(execFile)(process.execPath, [CLI, 'batch', here.root], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } });
+  const done = promisify(execFile)(process.execPath, [CLI, 'batch', '--root', here.root], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } });
   done.child.stdin.end(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
   return done.catch((error) => error).then(({ stdout }) => stdout.trimEnd().split('\n').map((line) => JSON.parse(line)));
 };
@@ -125,7 +129,7 @@ test('dialects combine', async () => {
   const names = (await client.listTools()).tools.map(({ name }) => name);
   assert.deepEqual(names, ['str_replace_based_edit_tool', 'memory', 'grep', 'glob']);
   assert.equal((await client.callTool({ name: 'grep', arguments: { pattern: 'one' } })).structuredContent.matches.length, 1);
-  const found = JSON.parse((await run(here, 'call', here.root, 'grep', '{"pattern": "one"}', '--dialect', dialect)).stdout);
+  const found = JSON.parse((await run(here, 'call', '--root', here.root, 'grep', '{"pattern": "one"}', '--dialect', dialect)).stdout);
   assert.equal(found.result.matches.length, 1);
   const refused = await run(here, 'tools', '--dialect', 'codex,paddock');
   assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'invalid-argument']);
@@ -133,8 +137,8 @@ test('dialects combine', async () => {
 
 test('a workspace’s own policy is not passed over', async () => {
   const here = place({ '.paddock.yaml': 'read_only: true\n' });
-  const failed = await run(here, 'call', here.root, 'stat', '{"path": "."}');
+  const failed = await run(here, 'call', '--root', here.root, 'stat', '{"path": "."}');
   assert.equal(failed.code, 2);
   assert.match(failed.stderr, /narrows what tools may do/);
-  assert.equal((await run(here, 'call', here.root, 'stat', '{"path": "."}', '--ignore-project-policy')).code, undefined);
+  assert.equal((await run(here, 'call', '--root', here.root, 'stat', '{"path": "."}', '--ignore-project-policy')).code, undefined);
 });

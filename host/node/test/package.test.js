@@ -70,7 +70,7 @@ for (const page of ['README.md', '../guide/src/node.md']) {
     const program = blocks.find((block) => block.includes('Workspace.open'));
     const library = new URL('../src/index.js', import.meta.url).href;
     const ended = 'console.log(text, content);';
-    writeFileSync(join(here.top, 'program.mjs'), `${program.replace("'paddock'", `'${library}'`).replace('/path/to/project', here.root)}${ended}`);
+    writeFileSync(join(here.top, 'program.mjs'), `${program.replace("'paddock-files'", `'${library}'`).replace('/path/to/project', here.root)}${ended}`);
     const env = { ...process.env, PADDOCK_STATE_DIR: here.state };
     const shown = execFileSync(process.execPath, [join(here.top, 'program.mjs')], { encoding: 'utf8', env });
     assert.match(shown, /README\.md.*TODO.*The colour is TODO\./s);

@@ -1,9 +1,9 @@
 /** What a program in TypeScript may rely on; `npm run check` compiles it against the declarations that are published. */
 
-import { PaddockError, Workspace, tools } from 'paddock';
-import { aiTools } from 'paddock/ai';
-import { createServer } from 'paddock/mcp';
-import { Workspace as InBrowser } from 'paddock/browser';
+import { PaddockError, Workspace, tools } from 'paddock-files';
+import { aiTools } from 'paddock-files/ai';
+import { createServer } from 'paddock-files/mcp';
+import { Workspace as InBrowser } from 'paddock-files/browser';
 
 const workspace = await Workspace.open('.', { readOnly: true, limits: { max_lines: 10 }, roots: [{ path: '/', access: 'read-only' }] });
 const { content, totalLines, etag } = await workspace.read({ path: 'a.txt' });

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from paddock import Workspace
+from paddock_files import Workspace
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def test_pydantic_ai(workspace: Workspace) -> None:
     from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-    import paddock.pydantic_ai
+    import paddock_files.pydantic_ai
 
     answers: list[str] = []
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        assert [tool.name for tool in info.function_tools] == [tool.name for tool in paddock.describe()]
+        assert [tool.name for tool in info.function_tools] == [tool.name for tool in paddock_files.describe()]
         schema = {tool.name: tool.parameters_json_schema for tool in info.function_tools}["read_file"]
         assert schema["required"] == ["path"]
         answers.extend(part.content for part in messages[-1].parts if part.part_kind == "tool-return")
@@ -50,7 +50,7 @@ def test_pydantic_ai(workspace: Workspace) -> None:
             return ModelResponse(parts=[TextPart("done")])
         return ModelResponse(parts=[ToolCallPart(*CALLS[len(answers)])])
 
-    agent = pydantic_ai.Agent(FunctionModel(model), toolsets=[paddock.pydantic_ai.toolset(workspace)])
+    agent = pydantic_ai.Agent(FunctionModel(model), toolsets=[paddock_files.pydantic_ai.toolset(workspace)])
     assert agent.run_sync("go on").output == "done"
     check(answers, workspace)
 
@@ -60,13 +60,13 @@ def test_openai_agents(workspace: Workspace) -> None:
     from agents import Agent, ModelResponse, Runner, Usage
     from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-    import paddock.openai_agents
+    import paddock_files.openai_agents
 
     answers: list[str] = []
 
     class Model(agents.Model):  # type: ignore[misc, name-defined]
         async def get_response(self, *, input: Any, tools: Any, **more: Any) -> Any:
-            assert [tool.name for tool in tools] == [tool.name for tool in paddock.describe()]
+            assert [tool.name for tool in tools] == [tool.name for tool in paddock_files.describe()]
             answers[:] = [
                 item["output"]
                 for item in input
@@ -88,14 +88,14 @@ def test_openai_agents(workspace: Workspace) -> None:
             raise NotImplementedError
 
     agents.set_tracing_disabled(True)
-    agent = Agent(name="editor", model=Model(), tools=paddock.openai_agents.tools(workspace))
+    agent = Agent(name="editor", model=Model(), tools=paddock_files.openai_agents.tools(workspace))
     assert asyncio.run(Runner.run(agent, "go on")).final_output == "done"
     check(answers, workspace)
 
 
 def test_names_with_dots_are_taken_as_providers_do(workspace: Workspace) -> None:
     pytest.importorskip("pydantic_ai", reason="the extra `pydantic-ai` is not installed")
-    import paddock.pydantic_ai
+    import paddock_files.pydantic_ai
 
-    tools = paddock.pydantic_ai.toolset(workspace, "chorus").tools
+    tools = paddock_files.pydantic_ai.toolset(workspace, "chorus").tools
     assert "file_read" in tools and not any("." in name for name in tools)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from paddock import Decision, ToolError, Workspace
-from paddock.types import Plan
+from paddock_files import Decision, ToolError, Workspace
+from paddock_files.types import Plan
 
 DELETE = {"path": "a.txt"}
 POLICY = {"approval": "on-delete"}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from cases import IN_MEMORY, Case, Names, Tree, cleared, pack, read_modes, read_tree, unpack, write_tree
 
-import paddock
-from paddock._calls import Calls
-from paddock.outcome import shown_change
+import paddock_files
+from paddock_files._calls import Calls
+from paddock_files.outcome import shown_change
 
 ALL = list(Case.all())
 # Modes of files that this host leaves otherwise than the Rust host, whose own code sets them. WASI has no modes and
@@ -33,7 +33,7 @@ def test_directory(case: Case, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     write_tree(case.absolute_start(names), tmp_path / "ws")
     before = outside(tmp_path)
-    with paddock.Workspace(names.root, policy=case.policy, state_dir=tmp_path / "state") as workspace:
+    with paddock_files.Workspace(names.root, policy=case.policy, state_dir=tmp_path / "state") as workspace:
         results = case.results(names, through(workspace))
     assert outside(tmp_path) == before, "something outside the workspace was changed"
     tree = read_tree(tmp_path / "ws")
@@ -43,7 +43,7 @@ def test_directory(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_memory(case: Case) -> None:
     skip(case, "component_memory")
-    with paddock.MemoryWorkspace(policy=case.policy) as workspace:
+    with paddock_files.MemoryWorkspace(policy=case.policy) as workspace:
         workspace.load(pack(case.absolute_start(IN_MEMORY)))
         results = case.results(IN_MEMORY, through(workspace))
         tree = unpack(workspace.snapshot())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock import Replacement, Workspace
+from paddock_files import Replacement, Workspace
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o640, 0o664])
@@ -39,8 +39,8 @@ def test_a_changed_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
 
 
 WRITER = """
-import sys, paddock
-workspace = paddock.Workspace(sys.argv[1], state_dir=sys.argv[2])
+import sys, paddock_files
+workspace = paddock_files.Workspace(sys.argv[1], state_dir=sys.argv[2])
 text = {False: "a" * 400_000 + "\\n", True: "b" * 400_000 + "\\n"}
 print(flush=True)
 turn = False

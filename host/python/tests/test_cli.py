@@ -1,4 +1,4 @@
-"""`python -m paddock` prints what the binary prints, byte for byte."""
+"""`python -m paddock_files` prints what the binary prints, byte for byte."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import paddock
+import paddock_files
 
 BINARY = os.environ.get("PADDOCK_BINARY")
-OWN = [sys.executable, "-m", "paddock"]
+OWN = [sys.executable, "-m", "paddock_files"]
 
 CALLS = [
     ["read_file", '{"path": "a.txt"}'],
@@ -69,9 +69,9 @@ def test_calls_print_the_same(tmp_path: Path, call: list[str]) -> None:
 @pytest.mark.skipif(BINARY is None, reason="PADDOCK_BINARY names no binary to compare with")
 @pytest.mark.parametrize("form", ["mcp", "openai", "anthropic", "gemini"])
 def test_tools_are_the_same(tmp_path: Path, form: str) -> None:
-    for dialect in paddock.dialects():
+    for dialect in paddock_files.dialects():
         told = run([BINARY or "", "tools", "--dialect", dialect, "--format", form], tmp_path).stdout
-        assert json.dumps(paddock.tools(dialect, form)) == json.dumps(json.loads(told))  # type: ignore[arg-type]
+        assert json.dumps(paddock_files.tools(dialect, form)) == json.dumps(json.loads(told))  # type: ignore[arg-type]
     own = run([*OWN, "tools", "--dialect", "codex", "--format", form], tmp_path).stdout
     theirs = run([BINARY or "", "tools", "--dialect", "codex", "--format", form], tmp_path).stdout
     assert json.loads(own) == json.loads(theirs)
@@ -107,7 +107,7 @@ MISSING = [
 
 def test_errors_have_the_same_members_in_every_dialect(tmp_path: Path) -> None:
     directory = project(tmp_path / "work")
-    assert [dialect for dialect, *_ in MISSING] == paddock.dialects()
+    assert [dialect for dialect, *_ in MISSING] == paddock_files.dialects()
     calls = [(call, "not-found") for call in MISSING]
     calls += [((dialect, tool, {"no_such_argument": [1]}), "invalid-argument") for dialect, tool, _ in MISSING]
     calls += [((dialect, "no_such_tool", {}), "unknown-tool") for dialect, *_ in MISSING]
@@ -128,11 +128,11 @@ def test_dialects_combine(tmp_path: Path) -> None:
     combined = "anthropic,paddock:grep,glob"
     found = run([*OWN, "call", "--dialect", combined, "grep", '{"pattern": "two"}'], directory)
     assert [match["path"] for match in json.loads(found.stdout)["result"]["matches"]] == ["a.txt"]
-    names = [tool["name"] for tool in paddock.tools(combined, "anthropic")]
+    names = [tool["name"] for tool in paddock_files.tools(combined, "anthropic")]
     assert names == ["str_replace_based_edit_tool", "memory", "grep", "glob"]
     refused = run([*OWN, "tools", "--dialect", "codex,paddock"], directory)
     assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (1, "invalid-argument")
-    with paddock.Workspace(directory) as workspace:
+    with paddock_files.Workspace(directory) as workspace:
         outcome = workspace.call("stat", "{}", dialect=combined)
     assert outcome.error is not None and outcome.error.code == "unknown-tool"
 
@@ -159,4 +159,4 @@ def test_a_policy_that_is_not_read_is_not_passed_over(tmp_path: Path) -> None:
 
 def test_the_component_is_written_out(tmp_path: Path) -> None:
     assert run([*OWN, "component", "-o", "paddock.wasm"], tmp_path).returncode == 0
-    assert (tmp_path / "paddock.wasm").read_bytes() == paddock.component()
+    assert (tmp_path / "paddock.wasm").read_bytes() == paddock_files.component()

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from paddock import Mount, OpenError, Workspace, _directory
-from paddock._directory import Directory
+from paddock_files import Mount, OpenError, Workspace, _directory
+from paddock_files._directory import Directory
 
 IS_LINUX = sys.platform == "linux"
 needs_linux = pytest.mark.skipif(not IS_LINUX, reason="another system than Linux has no /proc/self/fd")

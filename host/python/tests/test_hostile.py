@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cases import read_tree
 
-from paddock import Workspace
+from paddock_files import Workspace
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("write_file", {"path": "{}", "content": "x"}),

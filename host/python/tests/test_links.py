@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from binding import Binding
 
-from paddock import Mount, OpenError, PaddockError, Workspace
-from paddock._resolve import MAX_LINKS, resolve
+from paddock_files import Mount, OpenError, PaddockError, Workspace
+from paddock_files._resolve import MAX_LINKS, resolve
 
 Opening = Callable[[Path, Path, pytest.MonkeyPatch], Workspace]
 

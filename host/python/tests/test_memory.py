@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from paddock import MemoryWorkspace, ToolError
+from paddock_files import MemoryWorkspace, ToolError
 
 
 def archive(**files: str) -> bytes:

@@ -12,7 +12,7 @@ from binding import Binding
 from wasmtime import Config, Engine
 from wasmtime.component import Component
 
-from paddock import Mount, OpenError, Workspace, _cache
+from paddock_files import Mount, OpenError, Workspace, _cache
 
 OWN = [".cache/paddock", ".config/paddock", ".local/state/paddock"]
 

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent.parent
 
 
 def test_the_licence_comes_along() -> None:
-    installed = distribution("paddock")
+    installed = distribution("paddock-files")
     assert installed.metadata["License-Expression"] == "Apache-2.0 OR MIT"
     assert installed.read_text("licenses/LICENSE") == (HERE / "../../LICENSE").read_text()
     assert (HERE / "LICENSE").read_text() == (HERE / "../../LICENSE").read_text()

@@ -15,7 +15,7 @@ from flipping import Flipping
 from wasmtime import Config, Engine, Store, WasiConfig
 from wasmtime.component import Component, Linker
 
-import paddock
+import paddock_files
 
 RACED = 300
 """Calls that are raced."""
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 def plain(root: Path) -> Callable[..., Any]:
     """Calls as stock wasmtime makes them."""
     engine = Engine(Config())
-    component, linker = Component(engine, paddock.component()), Linker(engine)
+    component, linker = Component(engine, paddock_files.component()), Linker(engine)
     linker.add_wasip2()
     tools = component.get_export_index("paddock:files/tools@0.1.0")
     index = component.get_export_index("call", tools)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from flipping import Flipping
 
-from paddock import Workspace
+from paddock_files import Workspace
 
 CALLS = int(os.environ.get("PADDOCK_RACES", "2000"))
 TRIES = 20_000

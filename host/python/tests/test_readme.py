@@ -21,12 +21,12 @@ def test_its_program_runs(tmp_path: Path) -> None:
 
 
 def test_what_it_names_is_there() -> None:
-    import paddock
+    import paddock_files
 
     for name in ("Outcome", "ToolError", "MemoryWorkspace", "Replacement", "Workspace"):
-        assert name in PAGE and hasattr(paddock, name), name
-    assert {"approver", "mounts", "read_only"} <= set(paddock.Workspace.__init__.__annotations__)
+        assert name in PAGE and hasattr(paddock_files, name), name
+    assert {"approver", "mounts", "read_only"} <= set(paddock_files.Workspace.__init__.__annotations__)
     project = (Path(__file__).parent / "../pyproject.toml").read_text()
     for extra, module in (("pydantic-ai", "pydantic_ai"), ("openai-agents", "openai_agents")):
-        assert f"`paddock[{extra}]`" in PAGE and f"{extra} = [" in project
-        assert os.path.exists(Path(paddock.__file__).with_name(f"{module}.py"))
+        assert f"`paddock-files[{extra}]`" in PAGE and f"{extra} = [" in project
+        assert os.path.exists(Path(paddock_files.__file__).with_name(f"{module}.py"))

@@ -10,8 +10,8 @@ from typing import Any
 
 import wasmtime.component as wasm
 
-from paddock import types
-from paddock._engine import VERSION, runtime
+from paddock_files import types
+from paddock_files._engine import VERSION, runtime
 
 HERE = Path(__file__).parent.parent
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-import paddock
-from paddock import Mount, Replacement, ToolError, Workspace, _cache
+import paddock_files
+from paddock_files import Mount, Replacement, ToolError, Workspace, _cache
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_call_and_the_same_with_types(root: Path) -> None:
         assert (edited.edits_applied, (root / "a.txt").read_text()) == (1, "one\n2\n")
         assert [entry.path for entry in workspace.list().entries] == ["a.txt"]
         assert workspace.grep("^on").matches[0].line == 1
-        entries = workspace.read_many([paddock.FileRange("a.txt"), paddock.FileRange("none")]).entries
+        entries = workspace.read_many([paddock_files.FileRange("a.txt"), paddock_files.FileRange("none")]).entries
         assert entries[0].outcome.content == "one\n2"
         assert isinstance(entries[1].outcome, ToolError) and entries[1].outcome.code == "not-found"
         workspace.restore("a.txt")
@@ -93,15 +93,15 @@ def test_arguments_that_are_no_json_are_values(root: Path) -> None:
 
 def test_what_cannot_be_opened_says_why(root: Path, tmp_path: Path) -> None:
     for bad in (tmp_path / "none", root / "a.txt"):
-        with pytest.raises(paddock.OpenError, match=f"cannot open the root `{bad}`"):
+        with pytest.raises(paddock_files.OpenError, match=f"cannot open the root `{bad}`"):
             Workspace(bad)
     for guest in ("/a/b", "a", "/..", "/", "/paddock-state"):
-        with pytest.raises(paddock.OpenError, match="cannot mount"):
+        with pytest.raises(paddock_files.OpenError, match="cannot mount"):
             Workspace(root, mounts=[Mount(tmp_path, guest)])
-    with pytest.raises(paddock.OpenError, match="two roots have that guest path"):
+    with pytest.raises(paddock_files.OpenError, match="two roots have that guest path"):
         Workspace(root, mounts=[Mount(tmp_path, "/x"), Mount(root, "/x")])
     (root / "link").symlink_to(tmp_path)
-    with pytest.raises(paddock.OpenError, match="leads out of it; if that is meant, name"):
+    with pytest.raises(paddock_files.OpenError, match="leads out of it; if that is meant, name"):
         Workspace(root, mounts=[Mount(root / "link")])
 
 
@@ -125,13 +125,13 @@ def test_what_cannot_be_opened_says_why(root: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_policy_is_refused(root: Path, policy: Any, message: str) -> None:
-    with pytest.raises(paddock.PolicyError, match=message):
+    with pytest.raises(paddock_files.PolicyError, match=message):
         Workspace(root, policy=policy)
 
 
 def test_a_missing_component_says_how_to_get_one(root: Path, tmp_path: Path) -> None:
-    package = Path(paddock.__file__).parent
-    bare = shutil.copytree(package, tmp_path / "bare/paddock", ignore=shutil.ignore_patterns("*.wasm"))
+    package = Path(paddock_files.__file__).parent
+    bare = shutil.copytree(package, tmp_path / "bare/paddock_files", ignore=shutil.ignore_patterns("*.wasm"))
     told = run(OPENED, root, PYTHONPATH=str(bare.parent))
     assert told.startswith("ComponentError cannot read the component") and "pip install ./host/python" in told
     (root / "text.wasm").write_text("no component")
@@ -147,9 +147,9 @@ def test_a_missing_component_says_how_to_get_one(root: Path, tmp_path: Path) -> 
 
 
 OPENED = """
-import paddock
+import paddock_files
 try:
-    paddock.Workspace(".")
+    paddock_files.Workspace(".")
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -231,8 +231,8 @@ def test_calls_leave_other_threads_alone(root: Path) -> None:
 
 def test_processes_wait_for_each_other(root: Path) -> None:
     program = (
-        "import paddock\n"
-        "workspace = paddock.Workspace('.')\n"
+        "import paddock_files\n"
+        "workspace = paddock_files.Workspace('.')\n"
         "edit = {'path': 'a.txt', 'edits': [{'old_text': 'two', 'new_text': 'two+'}]}\n"
         "assert all(workspace.call('edit_file', edit).ok for _ in range(20))\n"
     )
@@ -279,7 +279,7 @@ def test_the_state_is_the_users_and_private(root: Path) -> None:
 
 
 def test_the_compiled_component_is_private_and_what_others_can_write_is_not_loaded(tmp_path: Path) -> None:
-    program = "import paddock; paddock.Workspace('.')"
+    program = "import paddock_files; paddock_files.Workspace('.')"
     cache = tmp_path / "above" / "cache"
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
     [kept] = cache.iterdir()

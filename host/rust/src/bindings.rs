@@ -2,9 +2,19 @@
 
 #![allow(missing_docs, reason = "generated; each item is documented in wit/")]
 
-wasmtime::component::bindgen!({
-    path: "../../wit",
-    world: "file-tools",
-    exports: { default: async },
-    additional_derives: [PartialEq],
-});
+macro_rules! bindings {
+    ($wit:literal) => {
+        wasmtime::component::bindgen!({
+            path: $wit,
+            world: "file-tools",
+            exports: { default: async },
+            additional_derives: [PartialEq],
+        });
+    };
+}
+
+// The published crate contains a copy.
+#[cfg(not(packed))]
+bindings!("../../wit");
+#[cfg(packed)]
+bindings!("packed/wit");

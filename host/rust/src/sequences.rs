@@ -3,7 +3,7 @@
 //! tests assert that no sequence reads or changes files outside, that no tool or command moves a root, and that no
 //! result shows files of Paddock's own.
 //!
-//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock --all-features --lib sequences -- --nocapture` runs
+//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock-files --all-features --lib sequences -- --nocapture` runs
 //! the long form. A failure reports its seed; `PADDOCK_SEED=N` runs only that sequence and prints it.
 
 use std::fs;

@@ -9,24 +9,30 @@ use serde_json::Value;
 
 use super::plant::Step;
 
-const PROBES: &str = include_str!("../../../../tests/escapes/probes.json");
-const SWEEP: &str = include_str!("../../../../tests/escapes/sweep.json");
+macro_rules! attacks {
+    ($name:literal) => {
+        include_str!(concat!(env!("PADDOCK_ESCAPES"), "/", $name))
+    };
+}
+
+const PROBES: &str = attacks!("probes.json");
+const SWEEP: &str = attacks!("sweep.json");
 const FAMILIES: [&str; 15] = [
-    include_str!("../../../../tests/escapes/outside.json"),
-    include_str!("../../../../tests/escapes/spelling.json"),
-    include_str!("../../../../tests/escapes/links.json"),
-    include_str!("../../../../tests/escapes/steps.json"),
-    include_str!("../../../../tests/escapes/kernel.json"),
-    include_str!("../../../../tests/escapes/special.json"),
-    include_str!("../../../../tests/escapes/devices.json"),
-    include_str!("../../../../tests/escapes/hard_links.json"),
-    include_str!("../../../../tests/escapes/patterns.json"),
-    include_str!("../../../../tests/escapes/patches.json"),
-    include_str!("../../../../tests/escapes/archives.json"),
-    include_str!("../../../../tests/escapes/rules.json"),
-    include_str!("../../../../tests/escapes/fifo_rules.json"),
-    include_str!("../../../../tests/escapes/secrets.json"),
-    include_str!("../../../../tests/escapes/protected.json"),
+    attacks!("outside.json"),
+    attacks!("spelling.json"),
+    attacks!("links.json"),
+    attacks!("steps.json"),
+    attacks!("kernel.json"),
+    attacks!("special.json"),
+    attacks!("devices.json"),
+    attacks!("hard_links.json"),
+    attacks!("patterns.json"),
+    attacks!("patches.json"),
+    attacks!("archives.json"),
+    attacks!("rules.json"),
+    attacks!("fifo_rules.json"),
+    attacks!("secrets.json"),
+    attacks!("protected.json"),
 ];
 
 /// The whole suite.

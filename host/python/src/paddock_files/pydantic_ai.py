@@ -1,6 +1,6 @@
-"""The tools for Pydantic AI: `Agent(model, toolsets=[paddock.pydantic_ai.toolset(workspace)])`.
+"""The tools for Pydantic AI: `Agent(model, toolsets=[paddock_files.pydantic_ai.toolset(workspace)])`.
 
-Needs the extra `paddock[pydantic-ai]`.
+Needs the extra `paddock-files[pydantic-ai]`.
 """
 
 from __future__ import annotations

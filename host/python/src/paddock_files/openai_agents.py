@@ -1,6 +1,6 @@
-"""The tools for the OpenAI Agents SDK: `Agent(name=…, tools=paddock.openai_agents.tools(workspace))`.
+"""The tools for the OpenAI Agents SDK: `Agent(name=…, tools=paddock_files.openai_agents.tools(workspace))`.
 
-Needs the extra `paddock[openai-agents]`.
+Needs the extra `paddock-files[openai-agents]`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The tools are a WebAssembly component inside this package. A `Workspace` defines which directories the component
 gets; it cannot open anything else. Each call runs in a fresh instance, with a limit on time and memory.
 
-    with paddock.Workspace("project") as workspace:
+    with paddock_files.Workspace("project") as workspace:
         outcome = workspace.call("read_file", {"path": "README.md"})   # a model's tool call
         print(outcome.text)
         workspace.edit("README.md", [Replacement("colour", "color")])  # the same tools with types

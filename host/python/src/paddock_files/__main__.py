@@ -1,4 +1,4 @@
-"""The command line: `python -m paddock call`, `batch` and `tools` print the same output as the `paddock` binary.
+"""The command line: `python -m paddock_files call`, `batch` and `tools` print the same output as the `paddock` binary.
 
 Results go to standard output and nothing else does. The exit status is 0 where all went well, 1 where a tool failed, 2
 for wrong usage and 3 where the host failed.
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
     call = commands.add_parser("call", help="call one tool and print its result as one JSON object")
     add_workspace(call)
-    call.add_argument("tool", help="the tool; `python -m paddock tools` shows all")
+    call.add_argument("tool", help="the tool; `python -m paddock_files tools` shows all")
     call.add_argument(
         "arguments",
         nargs="?",
@@ -67,6 +67,10 @@ def parser() -> argparse.ArgumentParser:
     listed.add_argument("--dialect", default=DIALECT, metavar="LIST")
     listed.add_argument("--format", default="mcp", choices=get_args(Format))
     listed.set_defaults(run=run_tools)
+
+    mcp = commands.add_parser("mcp", help="not in this host: serve the tools over MCP by the native program")
+    mcp.add_argument("arguments", nargs=argparse.REMAINDER)
+    mcp.set_defaults(run=run_mcp)
 
     component = commands.add_parser("component", help="write the WebAssembly component out, for another host")
     component.add_argument("-o", "--output", required=True, metavar="FILE")
@@ -180,6 +184,11 @@ def run_tools(arguments: argparse.Namespace) -> int:
         return TOOL_FAILED
     show(json.dumps(found, ensure_ascii=False, indent=2))
     return 0
+
+
+def run_mcp(_: argparse.Namespace) -> int:
+    cause = "this host has no MCP server, and this wheel is without the native program, which has one"
+    raise PaddockError(f"{cause}: `cargo install paddock-files` installs it, and `npx paddock-files mcp DIR` needs none")
 
 
 def run_component(arguments: argparse.Namespace) -> int:

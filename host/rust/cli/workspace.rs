@@ -72,8 +72,9 @@ pub(crate) struct Options {
     audit: Option<PathBuf>,
 }
 
+/// A directory of the workspace.
 #[derive(Clone)]
-struct Root {
+pub(crate) struct Root {
     directory: PathBuf,
     access: Access,
 }
@@ -94,6 +95,11 @@ impl Options {
     /// Returns the same options, in the overlay of that name.
     pub(crate) fn in_overlay(self, name: String) -> Self {
         Self { overlay: Some(name), ..self }
+    }
+
+    /// Returns the same options with `directories` as the roots, if there are any.
+    pub(crate) fn with_directories(self, directories: Vec<Root>) -> Self {
+        if directories.is_empty() { self } else { Self { root: directories, ..self } }
     }
 
     /// Returns the same options without the roots that cannot be opened, unless there is no other one. Standard error

@@ -17,23 +17,33 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Maximum number of bytes of standard input that wait for the server.
 const BUFFER: usize = 64 * 1024;
 
+/// Options that define the roots, or a workspace without roots.
+#[cfg(target_os = "linux")]
+const ELSEWHERE: [&str; 3] = ["root", "memory", "container"];
+#[cfg(not(target_os = "linux"))]
+const ELSEWHERE: [&str; 2] = ["root", "memory"];
+
 /// Serve the tools to an MCP client over standard input and output
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  paddock mcp --root ~/project
+  paddock mcp ~/project
   paddock mcp --root ~/project --root ~/notes:ro
   paddock mcp --dialect anthropic,paddock:grep,glob,delete,move,restore
 
 A further root that cannot be opened is left out, with a message on standard error. In the dialect `mcp-filesystem` this
 includes the first root, and the roots of a client that has roots replace those of --root.")]
 pub(crate) struct Args {
+    /// Directories that the tools may use, as by `--root`
+    #[arg(value_name = "DIR", conflicts_with_all = ELSEWHERE)]
+    directories: Vec<workspace::Root>,
+
     #[command(flatten)]
     workspace: workspace::Options,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let options = args.workspace.without_missing_roots();
+    let options = args.workspace.with_directories(args.directories).without_missing_roots();
     let log = Log::default();
     let listener = log.listener();
     let workspace = options.build(options.builder()?.on_event(listener.clone()))?;
