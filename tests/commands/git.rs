@@ -223,23 +223,93 @@ fn no_link_takes_what_git_writes_elsewhere() {
     }
 }
 
-/// If the `HEAD` of `.git` is invalid, Git tries whether the directory that contains `.git` is a repository, whose
-/// settings would be an ordinary file.
+/// If the `HEAD` of `.git` is invalid, Git takes a directory above it for the repository, whose settings are ordinary files
+/// there.
 #[test]
-fn the_workspace_does_not_become_a_repository_itself() {
+fn head_stays_valid() {
     let fixture = repository(settings(true));
-    let bare = "echo evil > .git/HEAD; mkdir -p objects refs; echo 'ref: refs/heads/main' > HEAD; git init -q --bare b; mv b/HEAD .; cp b/config config; ln -s b/HEAD HEAD; mkdir HEAD";
-    fixture.shell(bare);
-    assert!(fs::symlink_metadata(fixture.root().join("HEAD")).is_err());
-    let outcome = fixture.call("write_file", json!({"path": "HEAD", "content": "ref: refs/heads/main\n"}));
-    assert!(!outcome.ok && outcome.text.contains("`HEAD`"), "{}", outcome.text);
-    let outcome = fixture.call("move", json!({"source": "a.txt", "destination": "HEAD"}));
-    assert!(!outcome.ok, "{}", outcome.text);
-    // A repository that has such a file already keeps the `HEAD` of its `.git`.
-    let fixture = repository(settings(true));
-    fs::write(fixture.root().join("HEAD"), "ref: refs/heads/main\n").unwrap();
     let before = fixture.read(".git/HEAD").unwrap();
-    fixture.shell("echo evil > .git/HEAD; rm -f .git/HEAD; mv a.txt .git/HEAD; rm -f HEAD; chmod 0 .git/HEAD");
-    assert_eq!((fixture.read(".git/HEAD").unwrap(), fixture.read("HEAD").is_some()), (before, true));
-    assert_eq!(fixture.printed("echo x > new; git add new; git commit -qm second; git log -1 --format=%s"), "second\n");
+    for line in [
+        "echo evil > .git/HEAD",
+        "rm -f .git/HEAD",
+        "mv .git/HEAD x",
+        "mv a.txt .git/HEAD",
+        "ln -f a.txt .git/HEAD",
+        "truncate -s 0 .git/HEAD",
+        "chmod 0 .git/HEAD",
+        "echo evil > .git/HEAD.lock; mv .git/HEAD.lock .git/HEAD",
+        "echo 'ref: refs/heads/main' > .git/HEAD.lock; mv --exchange .git/HEAD.lock .git/HEAD; rm -f .git/HEAD",
+        // The command writes after the check through a descriptor that it opened before.
+        "exec 3<>.git/HEAD.lock; echo 'ref: refs/heads/main' >&3; mv .git/HEAD.lock .git/HEAD; echo evil >&3",
+    ] {
+        fixture.shell(line);
+        assert_eq!(fixture.read(".git/HEAD").as_deref(), Some(&*before), "{line}");
+        fixture.shell("rm -f .git/HEAD.lock x; git checkout -q a.txt");
+    }
+    let ran = fixture.shell("echo evil > .git/HEAD.lock; mv .git/HEAD.lock .git/HEAD");
+    assert!(ran["refused"].to_string().contains("has to name a branch or a commit"), "{ran}");
+}
+
+/// Writes an index with the entries of this script's arguments, each with the content of `payload`.
+const FORGE: &str = r#"
+import hashlib, struct, subprocess, sys
+object = bytes.fromhex(subprocess.check_output(["git", "hash-object", "-w", "payload"], text=True).strip())
+entries = b""
+for name in sorted(name.encode() for name in sys.argv[1:]):
+    entry = bytes(24) + struct.pack(">IIII", 0o100755, 0, 0, 0) + object + struct.pack(">H", len(name)) + name
+    entries += entry + bytes(8 - len(entry) % 8)
+content = b"DIRC" + struct.pack(">II", 2, len(sys.argv) - 1) + entries
+open(".git/index.lock", "wb").write(content + hashlib.sha1(content).digest())
+"#;
+
+/// Git writes to each path of the index when a person discards changes, and does not check the paths.
+#[test]
+fn the_index_leads_to_no_path_that_a_command_could_not_change() {
+    let fixture = repository(settings(true));
+    fs::write(fixture.root().join("forge.py"), FORGE).unwrap();
+    fs::write(fixture.root().join("payload"), "#!/bin/sh\ntouch evil\n").unwrap();
+    fs::write(fixture.root().join(".agentignore"), "secret\n").unwrap();
+    let index = fs::read(fixture.root().join(".git/index")).unwrap();
+    let outside = fixture.home.path().join("planted");
+    let outside = outside.to_str().unwrap();
+    for path in [
+        ".git/hooks/post-checkout",
+        ".GIT/hooks/post-checkout",
+        "sub/.git/config",
+        "../planted",
+        outside,
+        "a/../../planted",
+        ".vscode/tasks.json",
+        "secret",
+    ] {
+        for end in
+            ["mv .git/index.lock .git/index", "cat .git/index.lock > .git/index", "ln -f .git/index.lock .git/index"]
+        {
+            let ran = fixture.shell(&format!("python3 forge.py {path} && {end}"));
+            assert_ne!(ran["exit_code"], 0, "{path}: {ran}");
+            assert_eq!(fs::read(fixture.root().join(".git/index")).unwrap(), index, "{path}, {end}: {ran}");
+            fixture.shell("rm -f .git/index.lock");
+        }
+    }
+    let status = Command::new("git").args(["checkout", "-q", "--", "."]).current_dir(fixture.root()).status();
+    assert!(status.unwrap().success());
+    assert!(!fixture.home.path().join("planted").exists() && !fixture.root().join("evil").exists());
+    // The same index with an ordinary path is taken.
+    let ran = fixture.shell("python3 forge.py a.txt && mv .git/index.lock .git/index && git ls-files");
+    assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("a.txt\n", &json!(0)), "{ran}");
+    // A mark that hides changes from `git status` is refused.
+    let ran = fixture.shell("git reset -q; git update-index --assume-unchanged a.txt");
+    assert!(ran["refused"].to_string().contains("shows no change"), "{ran}");
+}
+
+/// Otherwise what a person sees of a commit would not be what the commit contains.
+#[test]
+fn objects_are_not_replaced() {
+    let fixture = repository(settings(true));
+    let ran = fixture.shell("echo x > b; git add b; git commit -qm second; git replace HEAD HEAD~1");
+    assert!(ran["exit_code"] != 0 && !fixture.root().join(".git/refs/replace").exists(), "{ran}");
+    let line = "git pack-refs --all; (cat .git/packed-refs; echo $(git rev-parse HEAD) refs/replace/$(git rev-parse HEAD~1)) > .git/packed-refs.lock; mv .git/packed-refs.lock .git/packed-refs";
+    let ran = fixture.shell(line);
+    assert!(ran["refused"].to_string().contains("refs/replace"), "{ran}");
+    assert!(!fixture.read(".git/packed-refs").unwrap().contains("replace"));
 }

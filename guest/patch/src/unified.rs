@@ -51,16 +51,35 @@ fn hunks<'p>(cursor: &mut Cursor<'p>, matching: Matching) -> Result<Vec<Hunk<'p>
                 .hint("a hunk starts with `@@ -line,count +line,count @@`, and the counts have to be right"));
         }
         *cursor = behind;
+        if matching == Matching::Corrected {
+            refuse_interrupted(behind)?;
+        }
         break;
     }
     Ok(hunks)
 }
 
+/// Refuses a line without a prefix that interrupts a hunk. Other text after a hunk is skipped.
+fn refuse_interrupted(mut cursor: Cursor<'_>) -> Result<()> {
+    let Some(first) = cursor.peek().filter(|line| line.text != SIGNATURE) else { return Ok(()) };
+    while header::parse(&mut { cursor })?.is_none()
+        && let Some(line) = cursor.next().filter(|line| !line.text.is_empty())
+    {
+        if line.number > first.number && line.text.starts_with(['+', '-']) {
+            return Err(invalid(first.number, "this line of a hunk begins with none of ` `, `-` and `+`")
+                .hint("a line of context begins with a space"));
+        }
+    }
+    Ok(())
+}
+
+/// Two dashes and a space start the signature of a mail.
+const SIGNATURE: &str = "-- ";
+
 /// Returns whether the next line is a line of a hunk.
 fn has_row(cursor: Cursor<'_>) -> Result<bool> {
     let Some(line) = cursor.peek() else { return Ok(false) };
-    // Two dashes and a space start the signature of a mail.
-    let is_part = line.text == "-- " || header::parse(&mut { cursor })?.is_some();
+    let is_part = line.text == SIGNATURE || header::parse(&mut { cursor })?.is_some();
     Ok(!is_part && line.text.starts_with(['+', '-', ' ', '\\']))
 }
 
@@ -75,7 +94,8 @@ fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<
         *cursor = ahead;
         return strict;
     }
-    let rows = uncounted(cursor)?;
+    let mut ahead = *cursor;
+    let rows = uncounted(&mut ahead)?;
     let old = rows.iter().filter(|row| row.kind != RowKind::Add).count();
     let new = rows.iter().filter(|row| row.kind != RowKind::Remove).count();
     let (place, mistake) = match Counts::parse(header.text) {
@@ -85,8 +105,30 @@ fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<
         None if old > 0 => (Where::Search { anchors: Vec::new(), at_end: false }, "its header has no line numbers"),
         _ => return strict,
     };
+    let is_short = Counts::parse(header.text).is_some_and(|counts| old < counts.old || new < counts.new);
+    if !ends_hunk(ahead, is_short)? {
+        return strict;
+    }
     check_rows(header, &rows)?;
+    *cursor = ahead;
     Ok(Hunk { place, line: header.number, rows, mistake: Some(mistake) })
+}
+
+/// Returns whether a hunk with wrong counts certainly ends here: at the end of the patch, before another hunk, or before
+/// another file. If the hunk is shorter than its header says, `--- x` can also be the removed line `-- x`, and is taken
+/// for a file only with a prefix of Git.
+fn ends_hunk(mut cursor: Cursor<'_>, is_short: bool) -> Result<bool> {
+    cursor.skip_blank();
+    let Some(line) = cursor.peek() else { return Ok(true) };
+    let is_header = line.text.starts_with("@@") || header::parse(&mut { cursor })?.is_some();
+    if is_header {
+        let is_git = ["--- a/", "--- /dev/null"].iter().any(|start| line.text.starts_with(start));
+        return Ok(is_git || !is_short || !line.text.starts_with("--- "));
+    }
+    let is_fence = line.text.trim() == "```";
+    cursor.next();
+    cursor.skip_blank();
+    Ok(is_fence && cursor.peek().is_none())
 }
 
 /// Reads lines of a hunk up to the next header, or the end of the patch. Blank lines at the end are left out.
@@ -227,6 +269,39 @@ mod tests {
     use crate::{Action, FilePatch, RowKind, Where, parse_strictly as parse};
 
     const HUNK: &str = "@@ -1 +1 @@\n-a\n+b\n";
+
+    fn corrected(patch: &str) -> Result<Vec<FilePatch<'_>>, Error> {
+        crate::parse(patch, Matching::Corrected)
+    }
+
+    #[test]
+    fn a_hunk_with_wrong_counts_is_read_whole_or_refused() {
+        let file = "--- a/f\n+++ b/f\n";
+        for (hunk, ending) in [
+            ("@@ -1,9 +1,9 @@\n a\n-b\n+c\n", ""),
+            ("@@ -1 +1 @@\n a\n-b\n+c\n", "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n"),
+        ] {
+            for after in ["", "\n", "```\n", "@@ -20 +20 @@\n-x\n+y\n", "diff --git a/e b/e\nnew file mode 100644\n"] {
+                let patch = format!("{file}{hunk}{after}{}", if after.starts_with(['`', 'd']) { "" } else { ending });
+                let files = corrected(&patch).unwrap();
+                let Action::Update(hunks) = &files[0].action else { panic!("{patch}") };
+                assert_eq!(hunks[0].rows.len(), 3, "{patch}");
+            }
+        }
+        for (rows, why) in [
+            // A context line without its space: the counts are right for all five lines.
+            ("@@ -1,4 +1,5 @@\n a\n+X\n b\nc\n-d\n+D\n", "counts 4 old and 5 new lines, and 2 and 3 were there"),
+            ("@@ -1,3 +1,3 @@\n a\n-b\n+B\nc\n", "counts 3 old"),
+            // Right counts, and more lines after the line without a prefix.
+            ("@@ -1,2 +1,3 @@\n a\n+X\n b\nc\n-d\n+D\n", "line 7: this line of a hunk begins with none of"),
+            ("@@ -1,3 +1,3 @@\n a\n-b\n+B\n-- \n", "counts 3 old"),
+            // A removed comment of SQL and an added line look like the header of a file.
+            ("@@ -1,4 +1,4 @@\n a\n--- x\n+++ x\n@@ -9 +9 @@\n-b\n+c\n", "counts 4 old"),
+        ] {
+            let error = corrected(&format!("{file}{rows}")).unwrap_err();
+            assert!(error.message().contains(why), "{rows}: {}", error.message());
+        }
+    }
 
     fn one(patch: &str) -> FilePatch<'_> {
         let mut files = parse(patch).unwrap();

@@ -1,17 +1,15 @@
 //! The files in `.git` that Git writes when it commits. With `commands.git`, commands may change them.
 //!
-//! Everything else in `.git` decides what Git runs later or where it looks for it, such as hooks, `config`, `commondir`,
-//! `info/attributes`, `objects/info/alternates`, `rebase-merge` (steps of a rebase can be commands), `modules` and
-//! `worktrees`.
-
-use paddock_text::name_folding::fold;
-use paddock_vfs::{Fault, FsResult};
+//! Everything else in `.git` decides what Git runs later, where it looks for it or what it shows, such as hooks, `config`,
+//! `commondir`, `info/attributes`, `objects/info/alternates`, `refs/replace`, `rebase-merge` (steps of a rebase can be
+//! commands), `modules` and `worktrees`.
 
 use crate::Workspace;
 use crate::protected_paths::protected;
+use paddock_text::name_folding::fold;
 
 /// Directories whose content, at any depth, is data.
-const DIRECTORIES: &[&str] = &["logs", "objects", "refs", "reftable"];
+const DIRECTORIES: &[&str] = &["logs", "objects", "refs"];
 
 /// Files that are data. Each can have a lock file.
 const FILES: &[&str] = &[
@@ -35,9 +33,6 @@ const FILES: &[&str] = &[
 /// Beginnings of the names of temporary indices, which a process id follows.
 const INDICES: &[&str] = &["index.stash.", "next-index-"];
 
-/// Name of the file by which Git recognises a repository, in any spelling, folded.
-const MARKER: &str = "head";
-
 /// Returns whether a path relative to a root is data of a Git repository. Names are compared exactly, so that other
 /// spellings stay protected.
 pub fn is_git_data(below: &str) -> bool {
@@ -51,7 +46,9 @@ pub fn is_git_data(below: &str) -> bool {
     }
     match data.split_once('/') {
         // Alternates lead to other repositories.
-        Some(("objects", rest)) => fold(rest.split('/').next().unwrap_or_default()) != "info",
+        Some(("objects", rest)) => !begins_with(rest, "info"),
+        // Git would show the content of another object in place of the replaced one.
+        Some(("refs", rest)) => !begins_with(rest, "replace"),
         Some((first, _)) => DIRECTORIES.contains(&first),
         None => {
             let name = data.strip_suffix(".lock").unwrap_or(data);
@@ -60,46 +57,20 @@ pub fn is_git_data(below: &str) -> bool {
     }
 }
 
+/// Returns whether the first name of a path is `name` in any spelling.
+fn begins_with(path: &str, name: &str) -> bool {
+    fold(path.split('/').next().unwrap_or_default()) == name
+}
+
 fn is_numbered(name: &str, start: &str) -> bool {
     name.strip_prefix(start).is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 impl Workspace<'_> {
-    /// Returns whether a command may change this path, although it is in `.git`.
-    ///
-    /// If Git finds the `HEAD` of `.git` invalid, it tries whether the directory that contains `.git` is a repository
-    /// itself, whose `config` is an ordinary file there. Therefore a `HEAD` in `.git` is not changed if there is one
-    /// beside `.git`, and the latter is not created, see [`Workspace::is_beside_git`].
-    pub fn may_change_git_data(&self, root: usize, below: &str) -> bool {
-        let is_safe = || match below.strip_suffix(".git/HEAD") {
-            Some(above) => self.has_entry(root, above, "HEAD") == Ok(false),
-            None => true,
-        };
-        self.is_git_protected_in_part() && is_git_data(below) && is_safe()
-    }
-
-    /// Returns whether a path is a `HEAD` beside a `.git` that commands may change.
-    pub fn is_beside_git(&self, root: usize, below: &str) -> bool {
-        let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
-        self.is_git_protected_in_part() && fold(name) == MARKER && self.has_entry(root, above, ".git") != Ok(false)
-    }
-
-    fn is_git_protected_in_part(&self) -> bool {
-        self.policy.commands.git && !self.policy.allow_protected
-    }
-
-    fn has_entry(&self, root: usize, above: &str, name: &str) -> FsResult<bool> {
-        let mut dir = self.roots.get(root).ok_or(Fault::Gone)?.dir.clone();
-        for part in above.split('/').filter(|part| !part.is_empty()) {
-            dir = match self.fs.open_dir(&dir, part) {
-                Err(Fault::NotFound) => return Ok(false),
-                dir => dir?,
-            };
-        }
-        match self.fs.stat(&dir, name) {
-            Err(Fault::NotFound) => Ok(false),
-            stat => stat.map(|_| true),
-        }
+    /// Returns whether a command may change this path, although it is in `.git`. Of `HEAD`, the index and `packed-refs`,
+    /// Git trusts the content; the supervisor of commands checks it (`host/supervisor/src/git_files.rs`).
+    pub fn may_change_git_data(&self, below: &str) -> bool {
+        self.policy.commands.git && !self.policy.allow_protected && is_git_data(below)
     }
 }
 
@@ -124,7 +95,7 @@ mod tests {
             ".git/objects/maintenance.lock",
             ".git/refs/heads/a/b.lock",
             ".git/logs/HEAD",
-            ".git/reftable/tables.list",
+            ".git/refs/heads/replace/x",
             "sub/dir/.git/refs/stash",
         ] {
             assert!(is_git_data(path), "{path}");
@@ -170,6 +141,10 @@ mod tests {
             ".git/index.stash.",
             ".git/index.stash.x",
             ".git/index/x",
+            ".git/refs/replace/17",
+            ".git/refs/Replace/17",
+            ".git/refs/replace",
+            ".git/reftable/tables.list",
             ".git/refs/.git/hooks/x",
             ".git/logs/.vscode/tasks.json",
             ".vscode/.git/refs/x",

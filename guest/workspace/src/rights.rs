@@ -16,8 +16,6 @@ pub enum Unchangeable<'p> {
     ReadOnly,
     /// The path contains this protected name.
     Protected(&'p str),
-    /// The path is a `HEAD` beside a `.git` that commands may change.
-    BesideGit,
 }
 
 impl Unchangeable<'_> {
@@ -25,7 +23,6 @@ impl Unchangeable<'_> {
     pub fn cause(&self) -> String {
         match self {
             Self::ReadOnly => "this root is read-only".to_owned(),
-            Self::BesideGit => "Git could take the directory with this `HEAD` for a repository".to_owned(),
             Self::Protected(name) => {
                 format!("`{}` is protected, since it can run code or change rules later", printable(name))
             }
@@ -48,7 +45,7 @@ impl Workspace<'_> {
         match self.unchangeable(resolved.root, &resolved.below_root(), &resolved.path) {
             None => Ok(()),
             Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(operation, &resolved.requested_path)),
-            Some(protected @ (Unchangeable::Protected(_) | Unchangeable::BesideGit)) => {
+            Some(protected @ Unchangeable::Protected(_)) => {
                 Err(Error::at(Code::ReadOnly, operation, &resolved.requested_path, protected.cause())
                     .hint("leave it as it is, or ask the person who runs this to change it"))
             }
@@ -66,8 +63,7 @@ impl Workspace<'_> {
         if self.policy.allow_protected {
             return None;
         }
-        let protected = crate::protected_paths::protected(path).map(Unchangeable::Protected);
-        protected.or_else(|| self.is_beside_git(index, below).then_some(Unchangeable::BesideGit))
+        crate::protected_paths::protected(path).map(Unchangeable::Protected)
     }
 
     /// Refuses to move or remove a path that is or contains another root.

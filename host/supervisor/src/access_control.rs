@@ -11,6 +11,7 @@ use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 use crate::climb;
+use crate::git_files::GitFile;
 use crate::path_class::{self, PathClass, PathClasses};
 
 /// Maximum number of refusals that are reported; all are counted.
@@ -189,6 +190,21 @@ impl AccessControl {
 
     /// Checks whether the command may write, create, remove or rename a path, or change its metadata.
     pub(crate) fn change(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<Reporting, Unresolved> {
+        if self.git_file(path).is_some() {
+            return Err(self.refuse(path, "Git replaces this file by a rename, and so must a command", Errno::ACCESS));
+        }
+        self.replace(known, path, is_directory)
+    }
+
+    /// Returns the file of Git at a path, if its content has to be checked before it gets this name.
+    pub(crate) fn git_file(&self, path: &Path) -> Option<GitFile> {
+        let (_, below) = self.git_data.then(|| self.path_classes.locate(path))??;
+        GitFile::at(&below)
+    }
+
+    /// Checks whether the command may give the name `path` to another entry, whose content is checked apart if
+    /// [`AccessControl::git_file`] names a file.
+    pub(crate) fn replace(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<Reporting, Unresolved> {
         match self.path_classes.of(path) {
             PathClass::Root { writable: true, .. } => {}
             PathClass::Root { writable: false, .. } => return Err(self.refuse(path, "it is read-only", Errno::ROFS)),

@@ -15,6 +15,10 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
+mod git_files;
+#[cfg(target_os = "linux")]
+mod git_index;
+#[cfg(target_os = "linux")]
 mod host_channel;
 #[cfg(target_os = "linux")]
 mod notify;

@@ -102,7 +102,9 @@ pub struct Start {
     /// Whether the supervisor asks the host about paths in the roots.
     pub rules: bool,
     /// Whether the host lets the command change data of Git in `.git`. Only regular files and new directories may be
-    /// put there then: programs outside of the confinement write to these files, and would write through a link.
+    /// put there then: programs outside of the confinement write to these files, and would write through a link. `HEAD`,
+    /// the index and `packed-refs` change only by a rename, and only to content that leads Git to no path that the
+    /// command could not change itself.
     pub git_data: bool,
     /// Treatment of a change to a file in a root that has other hard links.
     pub hard_links: HardLinks,

@@ -67,7 +67,7 @@ impl<'w> AccessChecker<'w> {
         let level = self.level(root, above);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
         let mut refused = level.denial(name, kind).or_else(|| level.unreachable_because.clone());
-        let is_git_data = access == Access::Change && self.workspace.may_change_git_data(root, below);
+        let is_git_data = access == Access::Change && self.workspace.may_change_git_data(below);
         if refused.is_none() && access == Access::Change {
             refused = self.unchangeable(root, below, is_git_data);
         }

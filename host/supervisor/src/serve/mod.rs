@@ -10,6 +10,7 @@ mod pipe;
 mod processes;
 mod remove;
 mod rename;
+mod replace;
 mod truncate;
 mod unshare;
 

@@ -21,8 +21,6 @@ const MOST_KEPT: usize = 10_000;
 /// bytes. With rules, a directory that exceeds one of them is not renamed.
 const MOST_ASKED: usize = 50_000;
 const MOST_BYTES: usize = 4 << 20;
-/// Maximum memory of the questions about one call, in bytes.
-const MOST_QUESTIONS: usize = 20 << 20;
 
 /// An entry below a directory.
 struct Below {
@@ -60,7 +58,11 @@ impl SyscallHandlers {
             self.one_side(&from.path, &to.path)?;
         }
         let reported = self.access_control.change(this.known, &from.path, found.is_directory())?;
-        let told_over = self.access_control.change(this.known, &to.path, found.is_directory())?;
+        let git_file = self.access_control.git_file(&to.path).filter(|_| !flags.contains(RenameFlags::EXCHANGE));
+        let told_over = match git_file {
+            Some(_) => self.access_control.replace(this.known, &to.path, found.is_directory())?,
+            None => self.access_control.change(this.known, &to.path, found.is_directory())?,
+        };
         let there = self.below(this, &found, &from, &to)?;
         let back = match &over {
             Some(over) if flags.contains(RenameFlags::EXCHANGE) => self.below(this, over, &to, &from)?,
@@ -78,7 +80,10 @@ impl SyscallHandlers {
         {
             self.note_below(this, side, reported, below);
         }
-        rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?;
+        match git_file {
+            Some(file) => self.replace_git_file(this, file, &found, &from, &to)?,
+            None => rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?,
+        }
         if let Some(over) = over.filter(|_| !flags.contains(RenameFlags::EXCHANGE)) {
             self.links.remove(&over.opened);
         }
@@ -99,22 +104,10 @@ impl SyscallHandlers {
             }
             return Err(self.too_much(from));
         };
-        let (mut unknown, mut bytes) = (Vec::new(), 0);
-        for path in below.iter().flat_map(|it| [(&from.path, it), (&to.path, it)]) {
-            let path = (path.0.join(&path.1.path), path.1.is_directory);
-            match self.access_control.change(this.known, &path.0, path.1) {
-                Ok(_) => {}
-                Err(Unresolved::Ask(mut questions)) => {
-                    bytes += questions.iter().map(Question::size).sum::<usize>();
-                    unknown.append(&mut questions);
-                }
-                Err(refused) => return Err(refused),
-            }
-        }
-        match unknown.is_empty() {
+        let named = |it: &Below| [&from.path, &to.path].map(|top| (top.join(&it.path), it.is_directory));
+        match self.may_change_all(this, below.iter().flat_map(named))? {
             true => Ok(below),
-            false if bytes > MOST_QUESTIONS => Err(self.too_much(from)),
-            false => Err(Unresolved::Ask(unknown)),
+            false => Err(self.too_much(from)),
         }
     }
 
