@@ -23,8 +23,14 @@ pub type Answer = Result<Value, String>;
 impl Client {
     /// Starts a process for the directory `work` in `home`, which also contains the state.
     pub fn start(home: &Path, is_mcp: bool) -> Self {
+        Self::start_with(home, is_mcp, &["--root", "work"])
+    }
+
+    /// Starts a process with these options, whose paths are relative to `home`. `home` also contains the state, unless
+    /// an option names another directory.
+    pub fn start_with(home: &Path, is_mcp: bool, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-        command.arg(if is_mcp { "mcp" } else { "batch" }).arg("--root").arg(home.join("work"));
+        command.arg(if is_mcp { "mcp" } else { "batch" }).args(options).current_dir(home);
         command.env("PADDOCK_STATE_DIR", home.join("state")).env("XDG_CONFIG_HOME", home).env_remove("PADDOCK_POLICY");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));

@@ -128,3 +128,33 @@ fn patches_of_the_same_files_end_as_one_after_another() {
     let first = fs::read(path(home.path(), 0)).unwrap();
     assert!((1..FILES).all(|file| fs::read(path(home.path(), file)).unwrap() == first), "all in one order");
 }
+
+/// One process has the directory above the root of another, or further roots, or another state directory.
+#[test]
+fn processes_with_overlapping_roots_wait_for_each_other() {
+    let home = TempDir::new().unwrap();
+    for directory in ["work/sub", "other"] {
+        fs::create_dir_all(home.path().join(directory)).unwrap();
+    }
+    fs::write(home.path().join("work/sub/f.txt"), "").unwrap();
+    let clients: [(&[&str], &str); 4] = [
+        (&["--root", "work"], "sub/f.txt"),
+        (&["--root", "work/sub"], "f.txt"),
+        (&["--root", "other", "--root", "work"], "/work/sub/f.txt"),
+        (&["--root", "work", "--state-dir", "state2"], "sub/f.txt"),
+    ];
+    const EACH: usize = 60;
+    thread::scope(|scope| {
+        for (process, (options, path)) in clients.into_iter().enumerate() {
+            let mut client = Client::start_with(home.path(), false, options);
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    let content = format!("{process} {number}\n");
+                    client.call("write_file", &json!({"path": path, "content": content, "append": true})).unwrap();
+                }
+            });
+        }
+    });
+    let content = fs::read_to_string(home.path().join("work/sub/f.txt")).unwrap();
+    assert_eq!(content.lines().count(), clients.len() * EACH);
+}

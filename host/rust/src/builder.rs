@@ -27,6 +27,7 @@ use crate::policy::{self, Access, Backend, Host, Layers, Limits, Policy};
 use crate::roots::Roots;
 use crate::settings::Settings;
 use crate::state::{self, StateChoice, StateDir};
+use crate::tree_locks::TreeLocks;
 use crate::types::Plan;
 use crate::watch::{AuditChoice, Listeners};
 use crate::workspace::{Inner, Workspace};
@@ -244,10 +245,11 @@ impl Builder {
         let guest_settings = policy::environment(said, backend, &mounts, host)?;
         let environment = merged_with(self.environment, guest_settings);
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
+        let tree_locks = state.as_ref().map(|_| TreeLocks::new(&mounts)).transpose().map_err(Error::State)?.flatten();
         // Below an overlay, no guest can change the directories.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
-        let roots = Roots { mounts, state, overlay, guarded, ..Roots::default() };
+        let roots = Roots { mounts, state, tree_locks, overlay, guarded, ..Roots::default() };
         #[cfg(target_os = "linux")]
         let roots = Roots { container: self.container, ..roots };
         let guests = Arc::new(Guests::new(self.engine, roots, environment, limits, threads));

@@ -40,7 +40,6 @@ impl Identity {
         self.device
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn inode(self) -> u64 {
         self.inode
     }

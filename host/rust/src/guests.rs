@@ -96,7 +96,7 @@ impl Guests {
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let (mounts, _lock) = self.roots.mounts(call.changing, &budget)?;
+        let (mounts, _locks) = self.roots.mounts(call.changing, &budget)?;
         let mut sandbox = self.sandbox(&mounts, budget.clone())?;
         let answer = sandbox.run(budget, body)?;
         call.account(&mut sandbox);
@@ -117,7 +117,7 @@ impl Guests {
         finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let budget = self.budget(call.options);
-        let (mounts, _lock) = self.roots.mounts(false, &budget)?;
+        let (mounts, _locks) = self.roots.mounts(false, &budget)?;
         let mut leader = self.sandbox(&mounts, budget.clone())?;
         let answer = match leader.run(budget.clone(), begin)? {
             Some(answer) => answer,
@@ -164,7 +164,7 @@ impl Guests {
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let budget = self.budget(None);
-        let (mounts, _locks) = Roots::over_base(overlay, &budget)?;
+        let (mounts, _locks) = self.roots.over_base(overlay, &budget)?;
         let mut sandbox = self.sandbox(&mounts, budget.clone())?;
         let answer = sandbox.run(budget, body)?;
         call.account(&mut sandbox);

@@ -116,6 +116,7 @@ mod store;
 mod temporary;
 pub mod terminal;
 mod transaction;
+mod tree_locks;
 pub mod types;
 mod wasi;
 mod watch;

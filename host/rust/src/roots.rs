@@ -14,6 +14,7 @@ use crate::guarded::Guarded;
 use crate::mount::Mount;
 use crate::overlay::OverlayDir;
 use crate::state::{self, StateDir};
+use crate::tree_locks::TreeLocks;
 #[cfg(feature = "commands")]
 use crate::types::ErrorCode;
 use crate::types::ToolError;
@@ -26,6 +27,8 @@ pub(crate) struct Roots {
     #[cfg(target_os = "linux")]
     pub(crate) container: Option<Container>,
     pub(crate) state: Option<StateDir>,
+    /// Locks of the mounts, which a change of the mounts holds in addition to that of the state directory.
+    pub(crate) tree_locks: Option<TreeLocks>,
     /// The overlay that receives changes instead of the mounts, and contains the state directory.
     pub(crate) overlay: Option<OverlayDir>,
     /// Files and directories that no guest may open or move.
@@ -41,21 +44,26 @@ impl Roots {
         Ok(directory)
     }
 
-    /// Returns the mounts of a guest, with the lock if the guest changes something or recovers from a crash.
-    pub(crate) fn mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Option<File>), ToolError> {
+    /// Returns the mounts of a guest, with the locks if the guest changes something or recovers from a crash.
+    pub(crate) fn mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Vec<File>), ToolError> {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
         let state = self.state(changing)?;
         let is_to_lock = |state: &&Directory| changing || StateDir::has_journal(state);
         let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, budget)).transpose()?;
+        let mut locks: Vec<File> = lock.into_iter().collect();
+        let is_locked = !locks.is_empty();
         let Some(overlay) = &self.overlay else {
             let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
             // Another call can write a journal after this check. A call without the lock must not recover from that
             // journal.
             let may_recover = self.state.is_none()
                 && self.mounts.first().is_some_and(|root| state::has_journal_inside(&root.directory));
-            let only_looks = !changing && lock.is_none() && !may_recover;
-            return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), lock));
+            let only_looks = !changing && !is_locked && !may_recover;
+            if is_locked {
+                locks.extend(self.lock_trees(budget)?);
+            }
+            return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), locks));
         };
         // For a call that may change nothing, the guest itself reports the error.
         if changing && self.state.is_some() {
@@ -65,8 +73,12 @@ impl Roots {
         let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
         // A guest without the lock gets its directories read-only: otherwise it would recover from the journal of a
         // call that still runs.
-        let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
-        Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
+        let own = own.map(|mount| if is_locked { mount } else { mount.read_only() });
+        Ok((self.mounts.iter().cloned().chain(own).collect(), locks))
+    }
+
+    fn lock_trees(&self, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
+        self.tree_locks.as_ref().map_or(Ok(Vec::new()), |trees| trees.lock(budget))
     }
 
     /// Returns the mounts of a guest that only reads.
@@ -77,8 +89,12 @@ impl Roots {
     }
 
     /// Returns the mounts of a guest that changes the base of the overlay: the base, the overlay as read-only, and
-    /// the state directory of the base. Also returns the locks of both state directories.
-    pub(crate) fn over_base(overlay: &OverlayDir, budget: &CallBudget) -> Result<(Vec<Mount>, [File; 2]), ToolError> {
+    /// the state directory of the base. Also returns the locks of both state directories and of the base.
+    pub(crate) fn over_base(
+        &self,
+        overlay: &OverlayDir,
+        budget: &CallBudget,
+    ) -> Result<(Vec<Mount>, Vec<File>), ToolError> {
         let own = overlay.state();
         let lock = |state: &StateDir| {
             let state = state.create().map_err(|cause| overlay.failed(&cause))?;
@@ -88,7 +104,8 @@ impl Roots {
         let ((_, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);
         let mounts = overlay.base().iter().cloned().chain(overlay.mount().map(|mount| mount.read_only()));
         let mounts = mounts.chain([StateDir::mount(base_state)]).collect();
-        Ok((mounts, [own_lock, base_lock]))
+        let locks = [own_lock, base_lock].into_iter().chain(self.lock_trees(budget)?).collect();
+        Ok((mounts, locks))
     }
 
     /// Opens the directory at `path`, in the form that results show.

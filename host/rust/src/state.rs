@@ -138,17 +138,23 @@ impl StateDir {
     /// Waits until no other call changes the workspace. Dropping the result releases the lock.
     pub(crate) fn lock(directory: &Directory, budget: &CallBudget) -> Result<File, ToolError> {
         let file = open_lock(directory).map_err(|cause| failed(&cause))?;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
-                Err(TryLockError::Error(cause)) => return Err(failed(&cause)),
-            }
-            match budget.stop() {
-                Some(Interruption::Deadline) => return Err(busy()),
-                Some(stop) => return Err(stop.explain()),
-                None => {}
-            }
+        wait(budget, || file.try_lock())?;
+        Ok(file)
+    }
+}
+
+/// Repeats an attempt to take a lock until it succeeds or the call has to end.
+pub(crate) fn wait(budget: &CallBudget, attempt: impl Fn() -> Result<(), TryLockError>) -> Result<(), ToolError> {
+    loop {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
+            Err(TryLockError::Error(cause)) => return Err(failed(&cause)),
+        }
+        match budget.stop() {
+            Some(Interruption::Deadline) => return Err(busy()),
+            Some(stop) => return Err(stop.explain()),
+            None => {}
         }
     }
 }
@@ -178,7 +184,7 @@ fn code(cause: &io::Error) -> ErrorCode {
     }
 }
 
-fn failed(cause: &io::Error) -> ToolError {
+pub(crate) fn failed(cause: &io::Error) -> ToolError {
     ToolError::new(code(cause), format!("cannot lock the workspace: {cause}"))
         .hint("the person who runs this has to check the state directory")
 }
