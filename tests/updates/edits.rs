@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::json;
@@ -157,4 +159,46 @@ fn processes_with_overlapping_roots_wait_for_each_other() {
     });
     let content = fs::read_to_string(home.path().join("work/sub/f.txt")).unwrap();
     assert_eq!(content.lines().count(), clients.len() * EACH);
+}
+
+/// An overlay records what the base was when a call of the overlay read it, so that a commit finds the change of another
+/// process.
+#[test]
+fn a_commit_overwrites_no_change_of_the_base() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("work")).unwrap();
+    fs::write(path(home.path(), 0), "").unwrap();
+    let line = |mark: String| json!({"path": "0.txt", "content": mark, "append": true});
+    let is_over = AtomicBool::new(false);
+    let reported = thread::scope(|scope| {
+        let base = scope.spawn(|| {
+            let mut client = Client::start(home.path(), false);
+            let mut reported = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                client.call("write_file", &line(format!("base {reported}\n"))).unwrap();
+                reported += 1;
+            }
+            reported
+        });
+        for number in 0..30 {
+            let mut overlay = Client::start_with(home.path(), false, &["--root", "work", "--overlay", "o"]);
+            overlay.call("write_file", &line(format!("overlay {number}\n"))).unwrap();
+            drop(overlay);
+            // A commit that finds a change of the base is refused.
+            if !overlay_command(home.path(), "commit") {
+                assert!(overlay_command(home.path(), "discard"));
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        base.join().unwrap()
+    });
+    let content = fs::read_to_string(path(home.path(), 0)).unwrap();
+    assert_eq!(content.lines().filter(|line| line.starts_with("base ")).count(), reported);
+}
+
+fn overlay_command(home: &Path, verb: &str) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+    command.args(["overlay", verb, "o", "--root", "work"]).current_dir(home);
+    command.env("PADDOCK_STATE_DIR", home.join("state")).env("XDG_CONFIG_HOME", home);
+    command.output().unwrap().status.success()
 }

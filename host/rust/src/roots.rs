@@ -13,6 +13,7 @@ use crate::directory::Directory;
 use crate::guarded::Guarded;
 use crate::mount::Mount;
 use crate::overlay::OverlayDir;
+use crate::policy::Access;
 use crate::state::{self, StateDir};
 use crate::tree_locks::TreeLocks;
 #[cfg(feature = "commands")]
@@ -61,7 +62,7 @@ impl Roots {
                 && self.mounts.first().is_some_and(|root| state::has_journal_inside(&root.directory));
             let only_looks = !changing && !is_locked && !may_recover;
             if is_locked {
-                locks.extend(self.lock_trees(budget)?);
+                locks.extend(self.lock_trees(Access::ReadWrite, budget)?);
             }
             return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), locks));
         };
@@ -71,14 +72,19 @@ impl Roots {
             kept.map_err(|cause| overlay.failed(&cause))?;
         }
         let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
+        if changing {
+            // The base must not change between the time when the call reads it and the time when the overlay records what
+            // it was.
+            locks.extend(self.lock_trees(Access::ReadOnly, budget)?);
+        }
         // A guest without the lock gets its directories read-only: otherwise it would recover from the journal of a
         // call that still runs.
         let own = own.map(|mount| if is_locked { mount } else { mount.read_only() });
         Ok((self.mounts.iter().cloned().chain(own).collect(), locks))
     }
 
-    fn lock_trees(&self, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
-        self.tree_locks.as_ref().map_or(Ok(Vec::new()), |trees| trees.lock(budget))
+    fn lock_trees(&self, access: Access, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
+        self.tree_locks.as_ref().map_or(Ok(Vec::new()), |trees| trees.lock(access, budget))
     }
 
     /// Returns the mounts of a guest that only reads.
@@ -104,7 +110,7 @@ impl Roots {
         let ((_, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);
         let mounts = overlay.base().iter().cloned().chain(overlay.mount().map(|mount| mount.read_only()));
         let mounts = mounts.chain([StateDir::mount(base_state)]).collect();
-        let locks = [own_lock, base_lock].into_iter().chain(self.lock_trees(budget)?).collect();
+        let locks = [own_lock, base_lock].into_iter().chain(self.lock_trees(Access::ReadWrite, budget)?).collect();
         Ok((mounts, locks))
     }
 

@@ -50,15 +50,16 @@ impl TreeLocks {
         Ok(Some(Self { directory, files }))
     }
 
-    /// Waits until no other call changes these trees. Dropping the result releases the locks. If the directory of the
-    /// locks cannot be created, there are none.
-    pub(crate) fn lock(&self, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
+    /// Waits until no other call changes these trees, or with `Access::ReadWrite` uses them. Dropping the result releases
+    /// the locks. If the directory of the locks cannot be created, there are none.
+    pub(crate) fn lock(&self, access: Access, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
         let Ok(directory) = self.directory.create() else { return Ok(Vec::new()) };
         let lock = |(number, is_exclusive): (&u16, &bool)| {
             let mut options = private_file();
             let options = options.read(true).create(true).truncate(false);
             let file = directory.open_file(format!("{number:03x}"), options).map_err(|cause| failed(&cause))?;
-            wait(budget, || if *is_exclusive { file.try_lock() } else { file.try_lock_shared() })?;
+            let is_exclusive = *is_exclusive && access == Access::ReadWrite;
+            wait(budget, || if is_exclusive { file.try_lock() } else { file.try_lock_shared() })?;
             Ok(file)
         };
         self.files.iter().map(lock).collect()
