@@ -46,7 +46,8 @@ fn takes(params: &[Param], name: &str) -> bool {
 fn values(param: &Param) -> Vec<Value> {
     match param.kind {
         ParamKind::Text | ParamKind::Choice(_) => {
-            let texts = ["text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none"];
+            let texts =
+                ["text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none", "a(", "$9"];
             let choices = if let ParamKind::Choice(words) = param.kind { words } else { &[] };
             texts.iter().chain(choices).map(|text| json!(text)).collect()
         }

@@ -10,8 +10,9 @@ use paddock_types::response::Response;
 use paddock_types::time::rfc3339_seconds;
 use paddock_workspace::Workspace;
 
-use crate::answer::{CallContext, FailedCall};
+use crate::answer::CallContext;
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::registry::{Tool, Toolset};
 use crate::{Names, paddock, registry};
 
@@ -45,9 +46,15 @@ impl Call {
             let reported = (tool.dialect.failure)(&FailedCall { tool: Some(tool.spec), args, error: &error });
             Box::new(Outcome::reported(reported, Some(error), Vec::new()))
         };
-        let args = Args::decode(tool.spec, arguments).map_err(|error| failed(None, error))?;
+        let args = Args::decode(tool.spec.name, tool.spec.params, arguments).map_err(|error| failed(None, error))?;
         let request = (tool.spec.request)(&args).map_err(|error| failed(Some(&args), error))?;
         Ok(Self { tools, tool, args, request })
+    }
+
+    /// Returns the directory of the workspace that contains all paths of the tool, if the tool has one.
+    pub fn confined_to(&self) -> Option<&'static str> {
+        let of_tool = |(tool, _): &&(&str, &str)| *tool == self.tool.spec.name;
+        self.tool.dialect.confined.iter().find(of_tool).map(|(_, directory)| *directory)
     }
 
     fn names(&self) -> Names {

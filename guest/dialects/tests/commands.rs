@@ -1,8 +1,10 @@
 //! Texts of commands: output, remarks and sessions.
 
-use paddock_dialects::commands::{quoted, remarks, sessions};
-use paddock_dialects::{codex, commands, paddock};
+use std::rc::Rc;
 
+use paddock_dialects::commands::{quoted, remarks, sessions};
+use paddock_dialects::registry::find;
+use paddock_dialects::{Names, codex, commands, paddock};
 use paddock_types::response::{Captured, Change, ChangeKind, Ran, Refused, Session, Sessions, Unread};
 
 fn captured(text: &str) -> Captured {
@@ -59,6 +61,33 @@ fn what_was_cut_continues_where_the_caller_can_read_it() {
     // The tool of Codex has no such argument.
     let other = remarks(&ran, &codex::DIALECT.names(None));
     assert_eq!(other.first().unwrap(), "[8996 of 9000 bytes of output are left out]");
+}
+
+/// A list of tools that has a command but not the tool that reads on.
+#[test]
+fn a_combination_names_only_a_tool_that_it_has() {
+    let cut = Captured { bytes: 9_000, truncated: true, omitted: 8_996, ..captured("bad\n") };
+    let unread = Some(Unread { session: 3, offset: 4 });
+    let ran = Ran { exit_code: Some(0), stdout: cut, unread, ..Ran::default() };
+    let told = |list: &str, tool: &str| {
+        let tools = Rc::new(find(list).unwrap());
+        let names = Names::of(&tools, tools.entry(tool).unwrap());
+        remarks(&ran, &names).remove(0)
+    };
+    for (list, tool) in [
+        ("anthropic,paddock:shell", "shell"),
+        ("anthropic,codex:exec_command", "exec_command"),
+        ("paddock:grep,codex:exec_command", "exec_command"),
+        ("paddock:shell,codex:write_stdin", "shell"),
+        ("codex", "exec_command"),
+    ] {
+        assert_eq!(told(list, tool), "[8996 of 9000 bytes of output are left out]", "{list}");
+    }
+    for (list, tool) in
+        [("paddock:shell,write_stdin", "shell"), ("codex:exec_command,paddock:write_stdin", "exec_command")]
+    {
+        assert!(told(list, tool).contains("; `write_stdin` with"), "{list}");
+    }
 }
 
 #[test]

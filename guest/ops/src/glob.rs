@@ -10,16 +10,16 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request::PathSort;
 use paddock_types::response::{Response, Skipped};
-use paddock_types::{request, response};
+use paddock_types::{phrase, request, response};
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 
 use crate::advice;
-use crate::audit::Recorder;
 use crate::details;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 pub mod partitions;
 
@@ -268,5 +268,6 @@ fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerpr
 /// Returns the error of a call whose sort order needs more entries than one call can visit.
 pub(super) fn too_many(sort: &str, other: &str) -> Error {
     Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
-        .hint(format!("name a directory further down, or pass `sort: {other}`, which continues page by page"))
+        .hint("name a directory further down")
+        .also_hint(phrase![Term::Sort, format!(" `{other}` continues page by page")])
 }

@@ -18,7 +18,7 @@ use paddock_workspace::change::links;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use chosen::{ChosenEntry, choose};
+use chosen::{Chosen, ChosenEntry, choose};
 use files::PlannedFiles;
 
 mod chosen;
@@ -31,6 +31,11 @@ const OPERATION: &str = "restore";
 /// Undoes the changes of calls, or those at one path. The undo of several calls is one change, or none.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
     let chosen = choose(workspace, args)?;
+    // An error may name any path of the backup, and a rule that hides it may be newer than the change.
+    undo(workspace, args, &chosen).map_err(|error| chosen.check_visible(workspace).err().unwrap_or(error))
+}
+
+fn undo(workspace: &Workspace<'_>, args: &request::Restore, chosen: &Chosen<'_>) -> Result<response::Restore> {
     let entries = chosen.entries();
     if !args.overwrite {
         retained::check(workspace, &entries)?;
@@ -60,6 +65,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<respons
 /// Returns the backups that a call would undo, and the paths that it would change.
 pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(Vec<String>, Vec<String>)> {
     let chosen = choose(workspace, args)?;
+    chosen.check_visible(workspace)?;
     let (mut backups, mut paths, mut listed) = (Vec::new(), Vec::new(), BTreeSet::new());
     for ChosenEntry { entry, .. } in chosen.entries() {
         for path in [Some(&entry.path), entry.to.as_ref()].into_iter().flatten() {

@@ -155,7 +155,9 @@ fn refuse_syntax(error: &regex_syntax::Error) -> Error {
             ErrorKind::UnsupportedBackreference => {
                 refused.hint("the engine is linear-time and has no back-references: write out what repeats")
             }
-            _ => refused.hint("escape special characters by `\\`, or pass `fixed: true` to search for plain text"),
+            _ => refused
+                .hint("escape special characters by `\\`")
+                .also_hint(phrase![Term::Fixed, " searches for plain text"]),
         },
         _ => refused.hint("classes are `\\d`, `\\w`, `\\s`, `[a-z]`, `[[:alpha:]]`, or `\\p{Lu}` and its like"),
     }

@@ -2,7 +2,8 @@
 
 use paddock_text::document::Splice;
 use paddock_text::find;
-use paddock_types::error::{Error, Result, printable};
+use paddock_types::error::{Error, Result, Term, printable};
+use paddock_types::phrase;
 use paddock_types::request::Grep;
 use regex_automata::meta::{Cache, Regex};
 use regex_automata::util::captures::Captures;
@@ -121,10 +122,9 @@ impl Replacer {
                 format!("; for group {number} before `{}` write `${{{number}}}{}`", printable(rest), printable(rest))
             }
         };
-        Error::argument("replacement", format!("the pattern has no group `{}`", printable(unknown))).hint(format!(
-            "there are {}{more}{follows}; `$$` is a dollar sign, and with `fixed: true` every character is itself",
-            names.join(", ")
-        ))
+        Error::argument("replacement", format!("the pattern has no group `{}`", printable(unknown)))
+            .hint(format!("there are {}{more}{follows}; `$$` is a dollar sign", names.join(", ")))
+            .also_hint(phrase!["with ", Term::Fixed, " every character is itself"])
     }
 }
 

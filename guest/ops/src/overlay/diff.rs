@@ -208,3 +208,35 @@ fn move_sources(differing: &[(&Difference, (Option<BaseEntry>, bool))]) -> Vec<O
     }
     sources
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REMOVED: usize = 8_000;
+
+    fn removed(content: usize) -> Difference {
+        let was = Some(BaseEntry::File { size: 1, sha256: Some(content.to_string()) });
+        Difference { root: "/workspace".to_owned(), path: vec![format!("old{content}")], was, is: None }
+    }
+
+    fn new(content: usize) -> Difference {
+        let is = Some(Is::File { size: 1, sha256: content.to_string() });
+        Difference { root: "/workspace".to_owned(), path: vec![format!("new{content}")], was: None, is }
+    }
+
+    /// Returns how many of `unlike` new files without a source and of one moved file, the last, are part of a move.
+    fn moves(unlike: usize) -> usize {
+        let differences: Vec<_> =
+            (0..REMOVED).map(removed).chain((0..unlike).map(|number| new(REMOVED + number))).chain([new(7)]).collect();
+        let differing: Vec<_> = differences.iter().map(|it| (it, (it.was.clone(), false))).collect();
+        move_sources(&differing).iter().flatten().count()
+    }
+
+    #[test]
+    fn moves_are_looked_for_up_to_a_number_of_comparisons() {
+        let most = MAX_COMPARISONS / REMOVED;
+        assert_eq!(moves(most), 2);
+        assert_eq!(moves(most + 1), 0);
+    }
+}

@@ -82,6 +82,22 @@ impl<'w> Chosen<'w> {
         }
         entries
     }
+
+    /// Fails, without naming a path, if `.agentignore` hides a path of the entries from the caller.
+    pub fn check_visible(&self, workspace: &Workspace<'_>) -> Result<()> {
+        for ChosenEntry { entry, call, .. } in self.entries() {
+            for path in [Some(&entry.path), entry.to.as_ref()].into_iter().flatten() {
+                if workspace.is_hidden_from_agent(path) {
+                    let cause = format!("the backup `{}` holds a path that `.agentignore` hides", call.id);
+                    return Err(Error::new(Code::Denied, cause).hint(phrase![
+                        Term::Path,
+                        " undoes the last change of another path; ask the person who runs this for the rest"
+                    ]));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Chooses the records to undo, and the entries in them.
@@ -185,4 +201,34 @@ fn newest_of<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<ChosenCall<
 fn concerns(entry: &Entry, path: &str) -> bool {
     let is_in = |name: &str| path == "." || is_at_or_below(name, path);
     is_in(&entry.path) || entry.to.as_deref().is_some_and(is_in)
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::request::{Delete, Request, Restore};
+    use paddock_types::response::Response;
+
+    use crate::fixture::Fixture;
+    use crate::restore::{affected, run};
+
+    use super::*;
+
+    /// The rule is newer than the change.
+    #[test]
+    fn an_error_names_no_hidden_path() {
+        let fixture = Fixture::new(&[("keys/token", b"x"), ("a.txt", b"x")]);
+        let delete = Delete { path: "keys".to_owned(), recursive: true, files_only: false };
+        let Response::Delete(deleted) = fixture.run(Request::Delete(delete)).unwrap().0 else { panic!() };
+        fixture.put(".agentignore", b"keys/\n");
+        for args in
+            [Restore { backup: deleted.backup, ..Restore::default() }, Restore { last: Some(1), ..Restore::default() }]
+        {
+            let request = Request::Restore(args.clone());
+            let workspace = crate::open(&fixture.memory, &fixture.policy, request.access()).unwrap();
+            for error in [run(&workspace, &args).unwrap_err(), affected(&workspace, &args).unwrap_err()] {
+                assert_eq!(error.code, Code::Denied);
+                assert!(!format!("{error:?}").contains("keys"), "{error:?}");
+            }
+        }
+    }
 }
