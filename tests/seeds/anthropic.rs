@@ -38,6 +38,10 @@ fn view() {
     assert_eq!(range, "The `view_range` parameter is not allowed when `path` points to a directory.");
     let gone = error(&fixture, json!({"command": "view", "path": "nope"}));
     assert_eq!(gone, "The path nope does not exist. Please provide a valid path.");
+    fixture.put("src/parse.rs", "fn parse() {}\n");
+    let near = error(&fixture, json!({"command": "view", "path": "src/parser.rs"}));
+    let text = "The path src/parser.rs does not exist. Please provide a valid path. (did you mean `src/parse.rs`?)";
+    assert_eq!(near, text);
     for (range, why) in [
         (json!([0, 1]), "Its first element `0`"),
         (json!([9, 10]), "Its first element `9`"),

@@ -14,7 +14,7 @@ use paddock_workspace::Workspace;
 
 /// Calls the tool `name` of a dialect with `arguments`, a JSON object.
 pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
-    let call = match Call::decode(dialect, name, arguments) {
+    let call = match Call::decode(dialect, name, arguments, &|| policy.commands.enabled) {
         Ok(call) => call,
         Err(outcome) => return *outcome,
     };

@@ -87,7 +87,7 @@ impl tools::Guest for Component {
     }
 
     fn get_requested_paths(dialect: String, name: String, arguments: String) -> Option<tools::AccessedPaths> {
-        let call = Call::decode(&dialect, &name, &arguments).ok()?;
+        let call = Call::decode(&dialect, &name, &arguments, &|| false).ok()?;
         with_fs(&dialect, |fs, policy| Ok(audit::requested_paths(fs, policy, &call.request, None))).ok()?.lower()
     }
 }

@@ -28,15 +28,21 @@ pub struct Call {
 
 impl Call {
     /// Decodes a call of the tool `name` with `arguments`, a JSON object. `dialect` is the name of a dialect or a list,
-    /// as [`registry::find`] takes it.
+    /// as [`registry::find`] takes it. `has_commands` returns whether the caller has the tools that run commands, for
+    /// the list of tools in the error of an unknown one.
     ///
     /// # Errors
     ///
     /// The outcome that reports an unknown dialect or tool, or invalid arguments.
-    pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
+    pub fn decode(
+        dialect: &str,
+        name: &str,
+        arguments: &str,
+        has_commands: &dyn Fn() -> bool,
+    ) -> std::result::Result<Self, Box<Outcome>> {
         let tools = Rc::new(registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?);
         let Some(tool) = tools.entry(name) else {
-            let error = ErrorText::from(tools.unknown_tool(name));
+            let error = ErrorText::from(tools.unknown_tool(name, has_commands()));
             let failure = tools.first().failure;
             let reported = failure(&FailedCall { tool: None, args: None, error: &error });
             return Err(Box::new(Outcome::reported(reported, Some(error), Vec::new())));

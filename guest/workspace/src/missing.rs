@@ -1,6 +1,6 @@
 //! Errors of missing entries, with similar names in the same directory, or with paths of the same name.
 
-use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::error::{Code, DID_YOU_MEAN, Error, Result, Term, printable};
 use paddock_types::phrase;
 use paddock_vfs::Stat;
 
@@ -27,7 +27,7 @@ impl ResolvedPath {
                     .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
                     .or_hint(phrase![Term::ListTool, " shows what is there"])
                     .or_hint("list the directory to see its entries"),
-                near => error.hint(format!("did you mean {}?", near.join(", "))),
+                near => error.hint(format!("{DID_YOU_MEAN}{}?", near.join(", "))),
             }
         })
     }

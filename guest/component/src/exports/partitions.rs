@@ -106,10 +106,11 @@ impl partitions::Guest for Component {
 
 /// Starts a call. Returns `None` if it is a search that must be continued in partitions.
 pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
-    let call = match Call::decode(dialect, name, arguments) {
-        Ok(call) => call,
-        Err(outcome) => return Some(*outcome),
-    };
+    let call =
+        match Call::decode(dialect, name, arguments, &|| policy(dialect).is_ok_and(|policy| policy.commands.enabled)) {
+            Ok(call) => call,
+            Err(outcome) => return Some(*outcome),
+        };
     let workspace = if parallel::can_be_parallel(&call.request) { open_workspace(dialect, None) } else { Ok(None) };
     let workspace = match workspace {
         Ok(Some(workspace)) => workspace,
