@@ -252,7 +252,7 @@ fn a_replacement_is_asked_about_when_it_is_made() {
     let plan = fixture.plan("replace", &call);
     assert_eq!(plan.paths, ["a.txt", "dir/b.txt"]);
     assert!(plan.summary.starts_with("replace in `a.txt` (a file of 4 bytes)\n"), "{}", plan.summary);
-    assert!(plan.summary.contains("a.txt\n1: one → oB\n"), "{}", plan.summary);
+    assert!(plan.summary.contains("a.txt\n1: «one → oB»\n"), "{}", plan.summary);
     let grant = fixture.workspace.grant(&plan, LONG);
     fs::write(fixture.path("dir/b.txt"), "b b\n").unwrap();
     // No approval is requested for a call that would fail.

@@ -7,13 +7,11 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { DIFFERENT, SAME, reasons } from "./differences.js";
 import { generate } from "./generate.js";
+import { program } from "./program.js";
 
 const [binary = "paddock", count = "300", first = "1"] = process.argv.slice(2);
-const package_ = dirname(fileURLToPath(import.meta.resolve(`@openai/codex-${process.platform}-${process.arch}/package.json`)));
-const program = join(package_, "vendor", readdirSync(join(package_, "vendor"))[0], "bin/codex");
 const home = realpathSync(mkdtempSync(join(tmpdir(), "paddock-codex-")));
 const top = { theirs: join(home, "theirs"), ours: join(home, "ours") };
 

@@ -38,6 +38,10 @@ fn view() {
     assert_eq!(range, "The `view_range` parameter is not allowed when `path` points to a directory.");
     let gone = error(&fixture, json!({"command": "view", "path": "nope"}));
     assert_eq!(gone, "The path nope does not exist. Please provide a valid path.");
+    fixture.put("src/parse.rs", "fn parse() {}\n");
+    let near = error(&fixture, json!({"command": "view", "path": "src/parser.rs"}));
+    let text = "The path src/parser.rs does not exist. Please provide a valid path. (did you mean `src/parse.rs`?)";
+    assert_eq!(near, text);
     for (range, why) in [
         (json!([0, 1]), "Its first element `0`"),
         (json!([9, 10]), "Its first element `9`"),
@@ -160,6 +164,26 @@ fn memory() {
     fixture.link("memories/out", "../../secret.txt");
     let out = fails(json!({"command": "view", "path": "/memories/out"}));
     assert_eq!(out, "Path /memories/out would escape /memories directory");
+    // The SDK refuses a link that leads out of the memory, to another file of the workspace too.
+    fixture.put("notes/other.txt", "other\n");
+    fixture.link("memories/other.txt", "../notes/other.txt");
+    fixture.link("memories/dir", "../notes");
+    for (command, path) in [("view", "/memories/other.txt"), ("view", "/memories/dir"), ("create", "/memories/dir/x")] {
+        let out = fails(json!({"command": command, "path": path, "file_text": "x"}));
+        assert_eq!(out, format!("Path {path} would escape /memories directory"));
+    }
+    let edit = json!({"command": "insert", "path": "/memories/other.txt", "insert_line": 0, "insert_text": "x"});
+    assert_eq!(fails(edit), "Path /memories/other.txt would escape /memories directory");
+    let rename = |to: &str| json!({"command": "rename", "old_path": "/memories/b.md", "new_path": to});
+    assert_eq!(
+        fails(rename("/memories/dir/b.md")),
+        "Path /memories/b.md/memories/dir/b.md would escape /memories directory"
+    );
+    assert!(!fixture.has("notes/x") && fixture.get("notes/other.txt") == "other\n");
+    // A link within the memory leads to a file of it, and the editor tool reads links as before.
+    fixture.link("memories/same.md", "b.md");
+    memory(json!({"command": "view", "path": "/memories/same.md"}));
+    fixture.ok("str_replace_based_edit_tool", json!({"command": "view", "path": "memories/other.txt"}));
     let itself = fails(json!({"command": "delete", "path": "/memories"}));
     assert_eq!(itself, "Cannot delete the /memories directory itself");
     let itself = fails(json!({"command": "rename", "old_path": "/memories/", "new_path": "/memories/x"}));

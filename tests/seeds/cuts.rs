@@ -187,4 +187,12 @@ fn values_for_programs_hold_whole_lines_and_their_window() {
     let value = fixture.ok("read_file", json!({"path": "many.txt", "limit": 3_000}))["value"].clone();
     assert_eq!(value["content"].as_str().unwrap().lines().count(), 2_000);
     assert_eq!((&value["limit"], &value["total_lines"]), (&json!(2_000), &json!(2_500)));
+    let line = format!("{}needle{}", "ä".repeat(90_000), "z".repeat(90_000));
+    fixture.put("wide.txt", format!("{line}\nneedle\n"));
+    let outcome = fixture.call("grep", json!({"pattern": "needle", "glob_filter": "wide.txt"}));
+    let value: Value = serde_json::from_str(outcome.result.get()).unwrap();
+    let found = &value["value"]["matches"][0];
+    assert_eq!((&found["line_content"], &found["match_start"]), (&json!(line), &json!(90_000)));
+    assert!(outcome.text.len() < 3_000 && outcome.text.contains("äneedlez"), "{:.100}", outcome.text);
+    assert!(outcome.text.contains("1:…ä") && outcome.text.contains("z… [truncated line]"), "{:.100}", outcome.text);
 }

@@ -27,7 +27,7 @@ pub fn requested_command(
     arguments: &str,
 ) -> Option<std::result::Result<Command, Box<Outcome>>> {
     registry::find(dialect).ok()?.tool(name).filter(|tool| tool.effect.runs())?;
-    let call = match Call::decode(dialect, name, arguments) {
+    let call = match Call::decode(dialect, name, arguments, &|| policy.commands.enabled) {
         Ok(call) => call,
         Err(outcome) => return Some(Err(outcome)),
     };
@@ -51,7 +51,7 @@ pub fn answer(
     done: Result<Response>,
     changes: Vec<Change>,
 ) -> Outcome {
-    let call = match Call::decode(dialect, name, arguments) {
+    let call = match Call::decode(dialect, name, arguments, &|| policy.commands.enabled) {
         Ok(call) => call,
         Err(outcome) => return Outcome { changes, ..*outcome },
     };

@@ -14,7 +14,7 @@ use paddock_workspace::Workspace;
 
 /// Calls the tool `name` of a dialect with `arguments`, a JSON object.
 pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
-    let call = match Call::decode(dialect, name, arguments) {
+    let call = match Call::decode(dialect, name, arguments, &|| policy.commands.enabled) {
         Ok(call) => call,
         Err(outcome) => return *outcome,
     };
@@ -24,7 +24,10 @@ pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arg
 /// Performs a decoded call.
 pub fn execute(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     match paddock_ops::open(fs, policy, call.request.access()) {
-        Ok(workspace) => call.outcome(Some(&workspace), perform(&workspace, &call.request)),
+        Ok(mut workspace) => {
+            workspace.confined_to = call.confined_to();
+            call.outcome(Some(&workspace), perform(&workspace, &call.request))
+        }
         Err(error) => {
             let accessed_paths = audit::requested_paths(fs, policy, &call.request, Some(error.code));
             Outcome { accessed_paths, ..call.outcome(None, Err(error)) }

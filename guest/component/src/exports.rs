@@ -25,6 +25,7 @@ use paddock_types::approval_plan::{Decision, Plan};
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::policy::{Backend, Policy};
+use paddock_types::request;
 use paddock_types::request::{Move, Request};
 use paddock_types::response::Response;
 use paddock_vfs::memory::MemoryFs;
@@ -86,7 +87,7 @@ impl tools::Guest for Component {
     }
 
     fn get_requested_paths(dialect: String, name: String, arguments: String) -> Option<tools::AccessedPaths> {
-        let call = Call::decode(&dialect, &name, &arguments).ok()?;
+        let call = Call::decode(&dialect, &name, &arguments, &|| false).ok()?;
         with_fs(&dialect, |fs, policy| Ok(audit::requested_paths(fs, policy, &call.request, None))).ok()?.lower()
     }
 }
@@ -191,7 +192,9 @@ impl files::Guest for Component {
     }
 
     fn stat(args: files::StatArgs) -> std::result::Result<files::StatResult, types::Error> {
-        run(Request::Stat(args.lower()), |response| match response {
+        let stat: request::Stat = args.lower();
+        let stat = request::Stat { hints: !stat.brief, ..stat };
+        run(Request::Stat(stat), |response| match response {
             Response::Stat(stat) => Some(stat.lower()),
             _ => None,
         })

@@ -52,6 +52,18 @@ fn an_item_is_a_dialect_or_some_of_its_tools() {
     );
 }
 
+/// Models know commands by other names.
+#[test]
+fn the_error_of_an_unknown_tool_lists_the_commands_that_the_policy_enables() {
+    let hint = |policy: &str| {
+        let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+        let outcome = engine::call(&fs, &Policy::parse(policy, "codex").unwrap(), "codex", "shell", "{}");
+        outcome.error.unwrap().hint.unwrap()
+    };
+    assert!(!hint("{}").contains("exec_command"));
+    assert!(hint(r#"{"commands": {"enabled": true}}"#).ends_with("exec_command, write_stdin"));
+}
+
 #[test]
 fn no_tool_has_the_name_of_a_dialect() {
     for dialect in DIALECTS {

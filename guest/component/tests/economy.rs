@@ -6,9 +6,11 @@ use std::cell::{Cell, RefCell};
 
 use paddock_guest::engine;
 use paddock_types::entry::Time;
+use paddock_types::error::Code;
 use paddock_types::policy::Policy;
+use paddock_types::request::{Request, Stat};
 use paddock_vfs::memory::MemoryFs;
-use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
+use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen};
 use serde_json::{Value, json};
 
 /// Counts the bytes that are read and the directories that are listed, and records the names whose removal failed because they did not exist.
@@ -32,9 +34,9 @@ impl Filesystem for Counting {
         preopens() -> Vec<Preopen>;
         open_dir(dir: &Dir, name: &str) -> FsResult<Dir>;
         open_file(dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
-        stat(dir: &Dir, name: &str) -> FsResult<Stat>;
-        stat_file(file: &File) -> FsResult<Stat>;
-        stat_dir(dir: &Dir) -> FsResult<Stat>;
+        stat(dir: &Dir, name: &str) -> FsResult<paddock_vfs::Stat>;
+        stat_file(file: &File) -> FsResult<paddock_vfs::Stat>;
+        stat_dir(dir: &Dir) -> FsResult<paddock_vfs::Stat>;
         is_same_dir(dir: &Dir, other: &Dir) -> FsResult<bool>;
         read_link(dir: &Dir, name: &str) -> FsResult<String>;
         write(file: &File, offset: u64, bytes: &[u8]) -> FsResult<()>;
@@ -141,4 +143,23 @@ fn an_answer_without_a_hint_searches_nothing() {
     assert_eq!(listings(50), (of_ls, of_glob));
     // The walk of the glob itself lists the top and each directory.
     assert!(of_glob <= 24, "{of_glob}");
+}
+
+/// A subscription to a missing path determines its state each second, and shows no hint.
+#[test]
+fn the_state_of_a_missing_path_takes_no_search() {
+    let fs = Counting::new();
+    for number in 0..20 {
+        fs.call("paddock", "make_dir", &json!({"path": format!("d{number}")}));
+    }
+    let policy = Policy::parse("{}", "paddock").unwrap();
+    let listed = |hints: bool| {
+        fs.listed.set(0);
+        let stat = Stat { brief: true, hints, ..Stat::of("d3/gone.txt".to_owned()) };
+        let error = engine::run(&fs, &policy, &Request::Stat(stat)).0.unwrap_err();
+        assert_eq!((error.code, error.hint_text().is_some()), (Code::NotFound, hints));
+        fs.listed.get()
+    };
+    assert_eq!(listed(false), 0);
+    assert!(listed(true) > 20);
 }

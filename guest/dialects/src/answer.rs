@@ -6,7 +6,6 @@ use paddock_workspace::Root;
 
 use crate::Names;
 use crate::args::Args;
-use crate::spec::ToolSpec;
 
 /// Call context from which an answer is rendered, in addition to the response. It gives no access to the workspace:
 /// everything that a call reads or changes is part of its request, where policy, approval, limits and audit log apply.
@@ -38,23 +37,6 @@ impl CallContext<'_> {
     /// Returns the error of a tool whose response belongs to a different operation.
     pub fn mixed_up() -> Error {
         Error::new(Code::Io, "an operation gave another operation's answer")
-    }
-}
-
-/// A failed call.
-pub struct FailedCall<'c> {
-    /// The tool, or `None` if no tool has the requested name.
-    pub tool: Option<&'static ToolSpec>,
-    /// The arguments, or `None` if they are invalid.
-    pub args: Option<&'c Args>,
-    /// The error, in the caller's names.
-    pub error: &'c ErrorText,
-}
-
-impl FailedCall<'_> {
-    /// Returns the argument `name`, or an empty string if it is absent.
-    pub fn text(&self, name: &str) -> String {
-        self.args.map(|args| args.text(name)).unwrap_or_default()
     }
 }
 

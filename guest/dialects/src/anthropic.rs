@@ -16,8 +16,14 @@ mod memory;
 mod render;
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect =
-    Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure, names: NAMES };
+pub const DIALECT: Dialect = Dialect {
+    name: "anthropic",
+    tools: TOOLS,
+    commands: &[],
+    failure: fail::failure,
+    names: NAMES,
+    confined: &[(MEMORY, "memories")],
+};
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "old_str")];

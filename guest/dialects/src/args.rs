@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use crate::argument_names::nearest;
 use crate::lenient_args;
 use crate::param::{DefaultValue, Param, ParamKind};
-use crate::spec::ToolSpec;
 
 /// Arguments that match the rows of their tool.
 pub struct Args {
@@ -16,23 +15,23 @@ pub struct Args {
 }
 
 impl Args {
-    /// Decodes the JSON object `arguments` by the rows of `tool`.
+    /// Decodes the JSON object `arguments` of a tool by its rows.
     ///
     /// # Errors
     ///
     /// `Code::InvalidArgument` for an unknown or missing argument, or a value outside its row. The message names the
     /// argument.
-    pub fn decode(tool: &ToolSpec, arguments: &str) -> Result<Self> {
+    pub fn decode(tool: &str, params: &[Param], arguments: &str) -> Result<Self> {
         let value: Value = serde_json::from_str(arguments).map_err(|cause| {
-            Error::new(Code::InvalidArgument, format!("the arguments of `{}` are not JSON: {cause}", tool.name))
-                .hint(usage(tool))
+            Error::new(Code::InvalidArgument, format!("the arguments of `{tool}` are not JSON: {cause}"))
+                .hint(usage(tool, params))
         })?;
         let Value::Object(given) = value else {
-            let message = format!("the arguments of `{}` are {}, not a JSON object", tool.name, a_type(&value));
-            return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool)));
+            let message = format!("the arguments of `{tool}` are {}, not a JSON object", a_type(&value));
+            return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool, params)));
         };
-        let values = fit(tool.params, given, "")
-            .map_err(|error| if error.hint.is_empty() { error.hint(usage(tool)) } else { error })?;
+        let values = fit(params, given, "")
+            .map_err(|error| if error.hint.is_empty() { error.hint(usage(tool, params)) } else { error })?;
         Ok(Self { values })
     }
 
@@ -295,12 +294,12 @@ fn signed(value: &Value) -> Option<i64> {
     })
 }
 
-fn usage(tool: &ToolSpec) -> String {
+fn usage(tool: &str, params: &[Param]) -> String {
     let param = |param: &Param| match param.default {
         DefaultValue::Required => param.name.to_owned(),
         _ => format!("{}?", param.name),
     };
-    format!("`{}` takes {{{}}}", tool.name, tool.params.iter().map(param).collect::<Vec<_>>().join(", "))
+    format!("`{tool}` takes {{{}}}", params.iter().map(param).collect::<Vec<_>>().join(", "))
 }
 
 /// Formats a value for a message: its type, and the value itself if it is short.

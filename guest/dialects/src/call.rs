@@ -10,8 +10,9 @@ use paddock_types::response::Response;
 use paddock_types::time::rfc3339_seconds;
 use paddock_workspace::Workspace;
 
-use crate::answer::{CallContext, FailedCall};
+use crate::answer::CallContext;
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::registry::{Tool, Toolset};
 use crate::{Names, paddock, registry};
 
@@ -27,15 +28,21 @@ pub struct Call {
 
 impl Call {
     /// Decodes a call of the tool `name` with `arguments`, a JSON object. `dialect` is the name of a dialect or a list,
-    /// as [`registry::find`] takes it.
+    /// as [`registry::find`] takes it. `has_commands` returns whether the caller has the tools that run commands, for
+    /// the list of tools in the error of an unknown one.
     ///
     /// # Errors
     ///
     /// The outcome that reports an unknown dialect or tool, or invalid arguments.
-    pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
+    pub fn decode(
+        dialect: &str,
+        name: &str,
+        arguments: &str,
+        has_commands: &dyn Fn() -> bool,
+    ) -> std::result::Result<Self, Box<Outcome>> {
         let tools = Rc::new(registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?);
         let Some(tool) = tools.entry(name) else {
-            let error = ErrorText::from(tools.unknown_tool(name));
+            let error = ErrorText::from(tools.unknown_tool(name, has_commands()));
             let failure = tools.first().failure;
             let reported = failure(&FailedCall { tool: None, args: None, error: &error });
             return Err(Box::new(Outcome::reported(reported, Some(error), Vec::new())));
@@ -45,9 +52,15 @@ impl Call {
             let reported = (tool.dialect.failure)(&FailedCall { tool: Some(tool.spec), args, error: &error });
             Box::new(Outcome::reported(reported, Some(error), Vec::new()))
         };
-        let args = Args::decode(tool.spec, arguments).map_err(|error| failed(None, error))?;
+        let args = Args::decode(tool.spec.name, tool.spec.params, arguments).map_err(|error| failed(None, error))?;
         let request = (tool.spec.request)(&args).map_err(|error| failed(Some(&args), error))?;
         Ok(Self { tools, tool, args, request })
+    }
+
+    /// Returns the directory of the workspace that contains all paths of the tool, if the tool has one.
+    pub fn confined_to(&self) -> Option<&'static str> {
+        let of_tool = |(tool, _): &&(&str, &str)| *tool == self.tool.spec.name;
+        self.tool.dialect.confined.iter().find(of_tool).map(|(_, directory)| *directory)
     }
 
     fn names(&self) -> Names {

@@ -9,15 +9,17 @@ use paddock_types::request::{LetterCase, Request};
 use paddock_types::response::Response;
 use serde_json::{Value, json};
 
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, flag, objects, optional, required, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{endings, left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure, names: NAMES };
+pub const DIALECT: Dialect =
+    Dialect { name: "chorus", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[

@@ -11,8 +11,9 @@ use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use serde_json::json;
 
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, Param, ParamKind, choice, flag, optional, required, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{continuation, with_notes};
@@ -21,7 +22,8 @@ use crate::{Dialect, line_numbers};
 mod commands;
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+pub const DIALECT: Dialect =
+    Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] =

@@ -34,7 +34,8 @@ pub fn request(command: Command) -> Request {
 
 /// Returns the start of a command in a session, with a terminal of the default size.
 pub fn start(command: String, workdir: Option<String>, yield_ms: u64, max_output_tokens: u64) -> Start {
-    Start { command, workdir: or_workspace(workdir), terminal: true, size: SIZE, yield_ms, max_output_tokens }
+    let workdir = or_workspace(workdir);
+    Start { command, workdir, terminal: true, input: true, size: SIZE, yield_ms, max_output_tokens }
 }
 
 /// Returns input for a session that neither closes its standard input nor resizes its terminal.

@@ -10,15 +10,17 @@ use paddock_types::response::Response;
 use paddock_vfs::MAX_OFFSET;
 use serde_json::json;
 
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, flag, objects, optional, required, signed, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{endings, left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES };
+pub const DIALECT: Dialect =
+    Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] =

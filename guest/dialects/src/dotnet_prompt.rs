@@ -9,8 +9,9 @@ use paddock_types::response::Response;
 use serde_json::json;
 
 use crate::Dialect;
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, Param, flag, optional, required, text, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{continuation, endings, no_lines, render};
@@ -21,7 +22,8 @@ mod item;
 use crate::dotnet_prompt::done::{Done, transferred};
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES };
+pub const DIALECT: Dialect =
+    Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[

@@ -16,6 +16,7 @@ pub mod codex;
 pub mod commands;
 pub mod dispatch;
 pub mod dotnet_prompt;
+pub mod failed_call;
 pub mod lenient_args;
 pub mod lincona;
 pub mod line_numbers;
@@ -31,7 +32,7 @@ pub mod weakincentives;
 
 use paddock_types::rendered::Rendered;
 
-use crate::answer::FailedCall;
+use crate::failed_call::FailedCall;
 use crate::param::{Param, ParamKind};
 use crate::registry::{Tool, Toolset};
 use crate::spec::ToolSpec;
@@ -50,6 +51,9 @@ pub struct Dialect {
     /// Names of tools, and of arguments that differ from the typed interface. If an argument has several names, a call
     /// uses the one that its tool accepts.
     pub names: &'static [(Term, &'static str)],
+    /// Tools whose paths all lie in one directory of the workspace, each with the directory. A symbolic link in the
+    /// directory that leads out of it is refused.
+    pub confined: &'static [(&'static str, &'static str)],
 }
 
 /// Caller's names of the arguments and tools, for one tool.

@@ -12,15 +12,17 @@ use paddock_types::{request, response};
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, choice, required, text, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod commands;
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES };
+pub const DIALECT: Dialect =
+    Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];

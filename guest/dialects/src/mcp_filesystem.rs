@@ -9,7 +9,8 @@ use paddock_types::{request, response};
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, choice, flag, objects, required, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::with_notes;
@@ -20,7 +21,8 @@ mod requests;
 use requests::{MAX_ENTRIES, edit, excluded, list, new_path, read_text, search, whole_text};
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES };
+pub const DIALECT: Dialect =
+    Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[

@@ -10,14 +10,16 @@ use paddock_types::response::Response;
 use serde_json::json;
 
 use crate::Dialect;
-use crate::answer::{CallContext, FailedCall, words};
+use crate::answer::{CallContext, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, Param, ParamKind, choice, optional, required};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::with_notes;
 
 /// Definition of the dialect.
-pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };
+pub const DIALECT: Dialect =
+    Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[], confined: &[] };
 
 const OPERATION: &[Param] = &[
     choice("type", &["create_file", "update_file", "delete_file"], "update_file", "What to do"),

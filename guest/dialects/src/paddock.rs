@@ -6,7 +6,8 @@ use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
 
-use crate::answer::{CallContext, FailedCall};
+use crate::answer::CallContext;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, MAX_PAGE, Param, choice, flag, objects, optional, required, text, texts, whole};
 use crate::schema::generated;
 use crate::spec::{Output, ToolSpec, ToolTraits};
@@ -17,7 +18,7 @@ mod requests;
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
-    Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+    Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[

@@ -136,10 +136,10 @@ impl Toolset {
         Ok(())
     }
 
-    /// Returns the error of a name that no tool has.
-    pub fn unknown_tool(&self, name: &str) -> Error {
+    /// Returns the error of a name that no tool has. `commands` is whether the caller has the tools that run commands.
+    pub fn unknown_tool(&self, name: &str, commands: bool) -> Error {
         let mut candidates = Vec::new();
-        for tool in self.listed(false) {
+        for tool in self.listed(commands) {
             candidates.push(tool.spec.name);
         }
         unknown(Code::UnknownTool, format!("there is no tool `{name}`"), name, "tools", candidates, 0)

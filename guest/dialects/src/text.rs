@@ -235,11 +235,14 @@ fn replace_text(replace: &Replace, names: &Names) -> String {
         }
     }
     text.push_str(&ReplacedLine::text(&replace.lines));
-    let cursor = replace.next_cursor.as_deref();
-    let mut text = with_notes(with_tail(text, &replace.skipped, cursor, names), &replace.notes);
+    // The plan has told which entries are left out, and it is carried out only if nothing differs from it.
+    if !replace.applied || replace.total_files == 0 {
+        text = with_tail(text, &replace.skipped, replace.next_cursor.as_deref(), names);
+    }
+    text = with_notes(text, &replace.notes);
     if let Some(plan) = &replace.plan {
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        let _ = write!(text, "{end}[nothing is changed yet: the same call with plan={plan} does it]");
+        let _ = write!(text, "{end}[nothing is changed yet; the same call with plan={plan} does it]");
     }
     text
 }
@@ -261,25 +264,5 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Directory => "directory",
         Kind::Link => "symbolic link",
         Kind::Other => "FIFO, socket or device",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn archives_are_summarised() {
-        let pack = Pack { path: "new/a.zip".to_owned(), entries: 7, files: 5, bytes: 11, size: 900, ..Pack::default() };
-        assert_eq!(
-            render(&Response::Pack(pack), &crate::paddock::DIALECT.names(None)),
-            "packed 5 files, 11 bytes into new/a.zip (900 bytes)"
-        );
-        let notes = vec!["1 new files can be executed".to_owned()];
-        let unpack = Unpack { destination: "out".to_owned(), files: 4, bytes: 13, notes, ..Unpack::default() };
-        assert!(
-            render(&Response::Unpack(unpack), &crate::paddock::DIALECT.names(None))
-                .starts_with("unpacked 4 files, 13 bytes into out\n")
-        );
     }
 }

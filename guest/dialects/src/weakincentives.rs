@@ -10,8 +10,9 @@ use paddock_types::response::Response;
 use paddock_types::{request, response};
 use serde_json::{Value, json};
 
-use crate::answer::{CallContext, FailedCall, take, words};
+use crate::answer::{CallContext, take, words};
 use crate::args::Args;
+use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, Param, flag, optional, required, signed, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{endings, no_lines, render};
@@ -26,7 +27,7 @@ use crate::weakincentives::search::{glob, grep};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
-    Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+    Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
@@ -194,6 +195,7 @@ const TOOLS: &[ToolSpec] = &[
                 include_ignored: true,
                 limit: args.whole32("max_matches"),
                 unlimited: true,
+                whole_lines: true,
                 ..request::Grep::of(args.text("pattern"))
             }))
         },

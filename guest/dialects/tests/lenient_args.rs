@@ -8,7 +8,7 @@ use serde_json::json;
 
 fn edits(arguments: serde_json::Value) -> Result<Vec<(String, String)>, String> {
     let tool = paddock::DIALECT.tool("edit_file").unwrap();
-    let args = Args::decode(tool, &arguments.to_string()).map_err(|error| error.message())?;
+    let args = Args::decode(tool.name, tool.params, &arguments.to_string()).map_err(|error| error.message())?;
     let edits = args.replacements("edits", "old_text", "new_text");
     Ok(edits.into_iter().map(|edit| (edit.old_text, edit.new_text)).collect())
 }
@@ -28,11 +28,12 @@ fn forms_with_one_reading_are_accepted() {
         assert_eq!(edits(arguments.clone()), expected, "{arguments}");
     }
     let read = paddock::DIALECT.tool("read_file").unwrap();
-    let args = Args::decode(read, r#"{"path": "7", "limit": "3", "include_header": "false"}"#).ok().unwrap();
+    let args =
+        Args::decode(read.name, read.params, r#"{"path": "7", "limit": "3", "include_header": "false"}"#).ok().unwrap();
     assert_eq!((args.text("path"), args.whole("limit"), args.flag("include_header")), ("7".to_owned(), 3, false));
     let many = mcp_filesystem::DIALECT.tool("read_multiple_files").unwrap();
     for (given, expected) in [(json!("a b"), ["a b"].as_slice()), (json!("[\"a\", \"b\"]"), &["a", "b"])] {
-        let args = Args::decode(many, &json!({"paths": given}).to_string()).ok().unwrap();
+        let args = Args::decode(many.name, many.params, &json!({"paths": given}).to_string()).ok().unwrap();
         assert_eq!(args.texts("paths"), expected);
     }
 }
@@ -50,10 +51,13 @@ fn forms_with_two_readings_are_refused() {
         assert!(edits(arguments.clone()).is_err(), "{arguments}");
     }
     let shell = weakincentives::DIALECT.tool("shell_execute").unwrap();
-    assert!(Args::decode(shell, r#"{"command": "ls -l"}"#).is_err());
+    assert!(Args::decode(shell.name, shell.params, r#"{"command": "ls -l"}"#).is_err());
     let read = paddock::DIALECT.tool("read_file").unwrap();
     for limit in [json!("3 lines"), json!("\"3\""), json!(true), json!("-1"), json!([3])] {
-        assert!(Args::decode(read, &json!({"path": "f", "limit": limit}).to_string()).is_err(), "{limit}");
+        assert!(
+            Args::decode(read.name, read.params, &json!({"path": "f", "limit": limit}).to_string()).is_err(),
+            "{limit}"
+        );
     }
 }
 

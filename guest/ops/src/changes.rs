@@ -19,8 +19,8 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Options, Walk};
 use paddock_workspace::{Workspace, change_token, walk};
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "look for changes in";
 /// Number of entries between two checks of the deadline.

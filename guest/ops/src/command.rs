@@ -9,9 +9,9 @@ use paddock_types::request::{Command, Script};
 use paddock_types::response::Response;
 use paddock_workspace::Workspace;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 impl Operation for Command {
     fn name(&self) -> &'static str {

@@ -19,9 +19,9 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::tree::Survey;
 use paddock_workspace::{Workspace, tree};
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "copy";
 

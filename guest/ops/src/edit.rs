@@ -17,11 +17,11 @@ use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::edit::mistakes::Mistakes;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
 use crate::read::content;
+use crate::recorder::Recorder;
 
 mod lenient;
 mod mistakes;

@@ -269,5 +269,5 @@ fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerpr
 pub(super) fn too_many(sort: &str, other: &str) -> Error {
     Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
         .hint("name a directory further down")
-        .also_hint(phrase![Term::Sort, format!(" `{other}` continues page by page")])
+        .also_hint(phrase![format!("`{other}` as "), Term::Sort, " continues page by page"])
 }

@@ -18,8 +18,8 @@ use paddock_workspace::Workspace;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 mod file;
 pub(super) mod near;

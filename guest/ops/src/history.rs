@@ -8,8 +8,8 @@ use paddock_workspace::Workspace;
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::Saved;
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 impl Operation for request::History {
     fn name(&self) -> &'static str {

@@ -14,9 +14,9 @@ use paddock_vfs::Stat;
 use paddock_workspace::walk::{Options, Start, Walk};
 use paddock_workspace::{Workspace, walk};
 
-use crate::audit::Recorder;
 use crate::details;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "list";
 /// Maximum number of entries for which totals are computed: each file needs a `stat`.

@@ -8,9 +8,9 @@ use paddock_vfs::Fault;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::{Changes, commit_all};
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "make";
 

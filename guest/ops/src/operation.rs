@@ -6,8 +6,8 @@ use paddock_types::request::Request;
 use paddock_types::response::Response;
 use paddock_workspace::Workspace;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 /// An operation with its arguments.
 pub trait Operation {

@@ -1,12 +1,8 @@
-//! Parallel search. A coordinator divides the search into partitions, workers search them, and the coordinator joins
+//! The parts of a parallel search. A coordinator divides the search into partitions, workers search them, and the coordinator joins
 //! their results in the order of the walk. The answer equals that of a search by the coordinator alone.
 
-use paddock_types::error::{Error, Result};
-use paddock_types::request::{PathSort, Request};
+use paddock_types::request::Request;
 use paddock_types::response::{Grep, Response, Skipped};
-use paddock_workspace::Workspace;
-
-use crate::{glob, grep};
 
 /// The instance that owns the walk and the page.
 pub trait Coordinator {
@@ -62,39 +58,4 @@ pub struct Names {
     pub reached: Option<String>,
     /// Numbers of skipped entries.
     pub skipped: Skipped,
-}
-
-/// Returns whether the request can be searched in parallel.
-pub fn can_be_parallel(request: &Request) -> bool {
-    matches!(request, Request::Grep(_)) || matches!(request, Request::Glob(args) if args.sort == PathSort::Path)
-}
-
-/// Starts a search and completes the first part of it, or all of it.
-///
-/// # Errors
-///
-/// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
-pub fn coordinate<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
-    Ok(match request {
-        Request::Grep(args) => Box::new(grep::partitions::Coordinator::begin(workspace, args)?),
-        Request::Glob(args) => Box::new(glob::partitions::Coordinator::begin(workspace, args)?),
-        _ => return Err(no_search()),
-    })
-}
-
-/// Prepares for partitions of a search.
-///
-/// # Errors
-///
-/// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
-pub fn prepare_worker<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Worker + 'w>> {
-    Ok(match request {
-        Request::Grep(args) => Box::new(grep::partitions::Worker::prepare(workspace, args)?),
-        Request::Glob(args) => Box::new(glob::partitions::Worker::prepare(workspace, args)?),
-        _ => return Err(no_search()),
-    })
-}
-
-fn no_search() -> Error {
-    Error::argument("search", "instances do not share this kind of search")
 }

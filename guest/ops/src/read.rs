@@ -16,9 +16,9 @@ use paddock_types::response::Response;
 use paddock_types::{digest, phrase, request, response, time};
 use paddock_workspace::Workspace;
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
 use crate::read::content::{Format, OpenContent};
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "read";
 /// Maximum number of bytes of a `base64` read, chosen so that the Base64 text is as long as other results.

@@ -6,9 +6,9 @@ use paddock_types::response::{ReadManyEntry, ReadOutcome, Response, Skipped};
 use paddock_types::{phrase, request, response};
 use paddock_workspace::Workspace;
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
 use crate::read;
+use crate::recorder::Recorder;
 
 impl Operation for request::ReadMany {
     fn name(&self) -> &'static str {

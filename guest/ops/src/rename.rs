@@ -16,10 +16,10 @@ use paddock_workspace::change::stored_location::StoredLocation;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::{Workspace, tree};
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::copy::ends;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "move";
 

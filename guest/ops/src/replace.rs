@@ -18,11 +18,11 @@ use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::advice;
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::grep::{FileWalk, near};
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
 use crate::read::content;
+use crate::recorder::Recorder;
 use crate::replace::excluded::Excluded;
 use crate::replace::file::Read;
 use crate::replace::lines::Page;
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!((planned.total_files, planned.total_replacements, planned.files_searched), (2, 3, 3));
         assert_eq!(
             shown(&planned),
-            ["a.rs 1: old(1); → new(1, 1);", "a.rs 2: old(2); → new(2, 2);", "d/b.rs 1: old(x) → new(x, x)"]
+            ["a.rs 1: «old(1 → new(1, 1»);", "a.rs 2: «old(2 → new(2, 2»);", "d/b.rs 1: «old(x → new(x, x»)"]
         );
         assert_eq!(bytes(&fs, "a.rs"), b"old(1);\nold(2);\n");
         let done = done(&fs, &args);
@@ -618,7 +618,7 @@ mod tests {
                 break;
             }
         }
-        let expected = names.iter().flat_map(|name| [format!("{name} 1: x 1 → y 1"), format!("{name} 3: x x → y y")]);
+        let expected = names.iter().flat_map(|name| [format!("{name} 1: «x → y» 1"), format!("{name} 3: «x x → y y»")]);
         assert_eq!(seen, expected.collect::<Vec<_>>());
         assert!(pages > 2);
 

@@ -8,10 +8,10 @@ use paddock_workspace::Workspace;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use crate::audit::Recorder;
 use crate::details;
 use crate::operation::{ChangingOperation, Operation};
 use crate::read::content::OpenContent;
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "describe";
 
@@ -42,7 +42,10 @@ impl Operation for request::Stat {
 pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::Stat> {
     let last = if args.through { FollowSymlinks::Yes } else { FollowSymlinks::No };
     let resolved = workspace.resolve_with(&args.path, OPERATION, last)?;
-    let stat = resolved.existing(workspace, OPERATION)?;
+    let stat = match args.hints {
+        true => resolved.existing(workspace, OPERATION)?,
+        false => resolved.stat.ok_or_else(|| resolved.not_found(OPERATION))?,
+    };
     let show = |time: Option<Time>| time.and_then(time::rfc3339);
     let mut result = response::Stat {
         path: resolved.path.clone(),

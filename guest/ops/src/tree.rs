@@ -10,8 +10,8 @@ use paddock_types::{path_order, request, response};
 use paddock_workspace::walk::{Options, Walk};
 use paddock_workspace::{Workspace, walk};
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "list";
 /// Bytes of a line besides the name and the indentation: type, size and line feed.

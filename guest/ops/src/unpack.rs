@@ -16,9 +16,9 @@ use paddock_workspace::change::commit::{Changes, commit_all};
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "unpack";
 

@@ -5,8 +5,8 @@ use paddock_types::request;
 use paddock_types::response::Response;
 use paddock_workspace::Workspace;
 
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 use crate::{list, read};
 
 impl Operation for request::View {

@@ -18,10 +18,10 @@ use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
 use crate::read::content;
+use crate::recorder::Recorder;
 
 const OPERATION: &str = "write";
 

@@ -24,7 +24,7 @@ pub struct Change {
     pub removed: u64,
     /// The most lenient matching pass that a hunk needed.
     pub pass: Pass,
-    /// Corrected mistakes of hunk headers, each as a sentence.
+    /// Corrected mistakes of hunk headers, and chunks with several places, each as a sentence.
     pub corrections: Vec<String>,
 }
 
@@ -133,15 +133,31 @@ impl Applying<'_> {
         !old.is_empty() && self.haystack().find(&old, self.cursor, 2).len() == 2
     }
 
-    /// Adds a sentence about a mistake in the header of a hunk that was applied at the line with index `start`.
+    /// Adds a sentence about a mistake in a hunk that was applied at the line with index `start`.
     fn report(&mut self, number: usize, hunk: &Hunk<'_>, start: usize) {
+        let at = format!("it was applied at line {}", start + 1);
+        if let Some(line) = self.other_place(hunk, start) {
+            let line = line + 1;
+            self.change.corrections.push(format!(
+                "hunk {number} (patch line {}): its old lines occur at line {line} too; {at}",
+                hunk.line
+            ));
+        }
         let mistake = match hunk.place {
             Where::Line(line) if start + 1 != line && hunk.old().next().is_some() => Some("its line number is wrong"),
             _ => hunk.mistake,
         };
-        self.change.corrections.extend(mistake.map(|mistake| {
-            format!("hunk {number} (patch line {}): {mistake}; it was applied at line {}", hunk.line, start + 1)
-        }));
+        self.change
+            .corrections
+            .extend(mistake.map(|mistake| format!("hunk {number} (patch line {}): {mistake}; {at}", hunk.line)));
+    }
+
+    /// Returns the next place of the old lines of a chunk, if nothing in the chunk says that the first place is meant.
+    fn other_place(&self, hunk: &Hunk<'_>, start: usize) -> Option<usize> {
+        let Where::Search { anchors, at_end: false } = &hunk.place else { return None };
+        let old = hunk.old_texts();
+        let takes_first = self.matching == Matching::Codex && anchors.is_empty() && !old.is_empty();
+        takes_first.then(|| self.haystack().find(&old, start + 1, 1).first().copied()).flatten()
     }
 
     /// Returns the only location of the old lines of a chunk.
@@ -457,6 +473,28 @@ mod tests {
         assert_eq!(rejected("a\nb\nb\n", "@@\n-x\n@@\n-b"), [1]);
         assert_eq!(rejected("b\nb\n", "@@\n-b\n@@\n-x"), [1, 2]);
         assert_eq!(rejected("a\n", &"@@\n-x\n".repeat(1_000)), (1..=MAX_REJECTS).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn where_the_first_place_is_taken_the_next_is_reported() {
+        let reported = |text: &str, chunks: &str| {
+            let patch = format!("*** Begin Patch\n*** Update File: f\n{chunks}\n*** End Patch\n");
+            let files = parse(&patch).unwrap();
+            let Action::Update(hunks) = &files[0].action else { panic!() };
+            change(text, hunks, Matching::Codex).unwrap_or_else(|_| panic!("{chunks}")).corrections
+        };
+        assert_eq!(
+            reported("x\na\nb\na\n", "@@\n-a\n+A"),
+            ["hunk 1 (patch line 3): its old lines occur at line 4 too; it was applied at line 2"]
+        );
+        for (text, chunks) in [
+            ("a\nb\na\n", "@@ b\n-a"),
+            ("a\nb\na\n", "@@\n-a\n b\n a"),
+            ("a\na\n", "@@\n-a\n*** End of File"),
+            ("a\nb\n", "@@\n+a"),
+        ] {
+            assert_eq!(reported(text, chunks), [""; 0], "{chunks}");
+        }
     }
 
     #[test]

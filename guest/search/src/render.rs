@@ -30,7 +30,7 @@ pub struct Shown {
 }
 
 impl Renderer {
-    /// Creates a renderer for at most `max_chars` characters of a line.
+    /// Creates a renderer for at most `max_chars` characters of a line; with `usize::MAX`, for whole lines.
     pub fn new(max_chars: usize) -> Self {
         Self { max_chars, encoding: None }
     }
@@ -46,7 +46,8 @@ impl Renderer {
         let bytes = without_ending(text.get(block.clone()).unwrap_or_default());
         let at = |position: usize| position.saturating_sub(block.start).min(bytes.len());
         let (start, end) = (at(found.start), at(found.end));
-        let near = boundary(bytes, start.saturating_sub(AROUND))..boundary(bytes, end.saturating_add(AROUND));
+        let around = if self.max_chars == usize::MAX { usize::MAX } else { AROUND };
+        let near = boundary(bytes, start.saturating_sub(around))..boundary(bytes, end.saturating_add(around));
         let part = bytes.get(near.clone()).unwrap_or_default();
         let (start, end) = (start.saturating_sub(near.start), end.saturating_sub(near.start));
         let (shown, start, end) = match std::str::from_utf8(part) {

@@ -257,6 +257,9 @@ impl schemars::JsonSchema for Error {
     }
 }
 
+/// Beginning of a hint that names similar paths.
+pub const DID_YOU_MEAN: &str = "did you mean ";
+
 /// Escapes control and bidirectional characters, so that a file name cannot forge a line of output.
 pub fn printable(text: &str) -> Cow<'_, str> {
     // Nearly all names are of these, and a page may have thousands.

@@ -289,11 +289,13 @@ pub struct Stat {
     pub follow: bool,
     /// Whether to describe the target of a link in its place.
     pub through: bool,
+    /// Whether the error of a missing path has similar names, for which the workspace is searched.
+    pub hints: bool,
 }
 
 impl Stat {
     /// Returns a request to describe `path`, with defaults for all other fields.
     pub fn of(path: String) -> Self {
-        Self { path, checksum: false, brief: false, follow: false, through: false }
+        Self { path, checksum: false, brief: false, follow: false, through: false, hints: true }
     }
 }

@@ -8,6 +8,7 @@ pub mod export;
 pub mod fixture;
 pub mod git_data;
 pub mod ignore_rules;
+mod missing;
 pub mod path_syntax;
 pub mod protected_paths;
 pub mod redaction;
@@ -15,7 +16,6 @@ pub mod resolve;
 pub mod resolved_path;
 pub mod rights;
 pub mod root;
-mod same_name;
 pub mod tree;
 pub mod walk;
 
@@ -49,6 +49,9 @@ pub struct Workspace<'a> {
     pub roots: Vec<Root>,
     /// The state directory, with journals and backups, if the host preopened one.
     pub state: Option<Dir>,
+    /// Directory that contains every path of the call, symbolic links resolved; `None` if the call is not confined to
+    /// one.
+    pub confined_to: Option<&'static str>,
     started_ms: u64,
     /// Time limit in milliseconds from `started_ms`, if it differs from the limit of the policy.
     time_ms: Option<u64>,
@@ -98,6 +101,7 @@ impl<'a> Workspace<'a> {
             policy,
             roots,
             state,
+            confined_to: None,
             started_ms: fs.clock_ms(),
             time_ms: None,
             changes: RefCell::default(),

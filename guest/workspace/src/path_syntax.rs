@@ -2,6 +2,36 @@
 
 use paddock_types::error::{Code, Error, Result};
 
+/// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
+/// workspace has an entry of that name.
+pub const SYSTEM_DIRECTORIES: &[&str] = &[
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+];
+
 /// Bytes of a path, and of one name in it, as on Linux.
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;

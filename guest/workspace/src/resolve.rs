@@ -1,8 +1,8 @@
 //! From a path to a place: component by component against directory handles.
 //! Links are read here and must stay inside; no backend ever follows one.
 
-use crate::path_syntax::{check_name, check_path, components, ends_in_dir};
-use paddock_types::path::below;
+use crate::path_syntax::{SYSTEM_DIRECTORIES, check_name, check_path, components, ends_in_dir};
+use paddock_types::path::{below, is_at_or_below};
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;
@@ -17,36 +17,6 @@ use crate::{Root, Workspace};
 
 /// Links that one path may go through, as on Linux.
 const MAX_LINKS: usize = 40;
-
-/// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
-/// workspace has an entry of that name.
-const SYSTEM_DIRECTORIES: &[&str] = &[
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "Volumes",
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "opt",
-    "private",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-];
 
 /// Whether a link that is the last component is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,7 +41,22 @@ impl Workspace<'_> {
         };
         let mut walk = Resolution::new(self, path, operation, root)?;
         walk.push_back(rest)?;
-        walk.run(last)
+        let resolved = walk.run(last)?;
+        match self.confined_to {
+            Some(directory) => self.confined(resolved, directory, operation),
+            None => Ok(resolved),
+        }
+    }
+
+    /// Fails if a path is not in the directory that the call is confined to. The directory itself may be a link.
+    fn confined(&self, resolved: ResolvedPath, directory: &str, operation: &str) -> Result<ResolvedPath> {
+        let mut walk = Resolution::new(self, directory, operation, 0)?;
+        walk.push_back(directory)?;
+        if is_at_or_below(&resolved.path, &walk.run(FollowSymlinks::Yes)?.path) {
+            return Ok(resolved);
+        }
+        let cause = format!("a symbolic link on it leads out of `{directory}`");
+        Err(Error::at(Code::OutsideWorkspace, operation, &resolved.requested_path, cause))
     }
 
     /// Resolves the directory that a call searches.

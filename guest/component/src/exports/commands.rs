@@ -122,6 +122,7 @@ impl Convert<commands::Request> for Command {
                 command: start.command,
                 workdir: start.workdir,
                 terminal: start.terminal,
+                input: start.input,
                 size: start.size,
                 yield_ms: start.yield_ms,
                 max_output_tokens: start.max_output_tokens,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use paddock_dialects::call;
 use paddock_dialects::call::Call;
 use paddock_ops::partitions::{Coordinator, PartitionResult, Worker};
-use paddock_ops::{audit, partitions as search_partitions};
+use paddock_ops::{audit, parallel};
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::policy::Backend;
@@ -106,12 +106,12 @@ impl partitions::Guest for Component {
 
 /// Starts a call. Returns `None` if it is a search that must be continued in partitions.
 pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
-    let call = match Call::decode(dialect, name, arguments) {
-        Ok(call) => call,
-        Err(outcome) => return Some(*outcome),
-    };
-    let workspace =
-        if search_partitions::can_be_parallel(&call.request) { open_workspace(dialect, None) } else { Ok(None) };
+    let call =
+        match Call::decode(dialect, name, arguments, &|| policy(dialect).is_ok_and(|policy| policy.commands.enabled)) {
+            Ok(call) => call,
+            Err(outcome) => return Some(*outcome),
+        };
+    let workspace = if parallel::can_be_parallel(&call.request) { open_workspace(dialect, None) } else { Ok(None) };
     let workspace = match workspace {
         Ok(Some(workspace)) => workspace,
         Ok(None) => {
@@ -137,7 +137,7 @@ pub fn finish() -> Outcome {
 
 /// Starts a typed search. Returns the answer if the search is already complete.
 fn begin_typed(request: Request) -> Option<std::result::Result<Response, types::Error>> {
-    let found = if search_partitions::can_be_parallel(&request) { open_workspace(NO_DIALECT, None) } else { Ok(None) };
+    let found = if parallel::can_be_parallel(&request) { open_workspace(NO_DIALECT, None) } else { Ok(None) };
     let workspace = match found {
         Ok(Some(workspace)) => workspace,
         Ok(None) => return Some(crate::exports::run(request, Some)),
@@ -183,7 +183,7 @@ fn glob_result(response: Response) -> std::result::Result<search::GlobResult, ty
 
 /// Starts a search. Returns the answer if the search is already complete.
 fn start(request: &'static Request, origin: SearchOrigin) -> Result<Option<Response>> {
-    let coordinator = search_partitions::coordinate(origin.workspace, request)?;
+    let coordinator = parallel::coordinate(origin.workspace, request)?;
     if coordinator.is_over() {
         return Ok(Some(coordinator.finish()));
     }
@@ -193,7 +193,7 @@ fn start(request: &'static Request, origin: SearchOrigin) -> Result<Option<Respo
 
 fn prepare_worker(dialect: &str, request: Request, time_ms: u64) -> Result<()> {
     let workspace = open_workspace(dialect, Some(time_ms))?.ok_or_else(wrong_role)?;
-    ROLE.set(Role::Worker(search_partitions::prepare_worker(workspace, leak(request))?));
+    ROLE.set(Role::Worker(parallel::prepare_worker(workspace, leak(request))?));
     Ok(())
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use paddock_ops::partitions::{PartitionResult, Worker, coordinate, prepare_worker};
+use paddock_ops::parallel::{coordinate, prepare_worker};
+use paddock_ops::partitions::{PartitionResult, Worker};
 use paddock_types::policy::Policy;
 use paddock_types::request::{Glob, Grep, GrepOutput, Request};
 use paddock_types::response::Response;

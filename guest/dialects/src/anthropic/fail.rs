@@ -1,11 +1,12 @@
 //! Errors in the wording of Claude's tools.
 
-use paddock_types::error::{Code, Detail, Term};
+use paddock_types::error::{Code, DID_YOU_MEAN, Detail, Term};
 use paddock_types::rendered::Rendered;
 use serde_json::json;
 
-use crate::answer::{FailedCall, words};
+use crate::answer::words;
 use crate::anthropic::{MEMORY, MEMORY_ROOT};
+use crate::failed_call::FailedCall;
 
 pub fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = message(failed);
@@ -26,7 +27,9 @@ fn message(failed: &FailedCall<'_>) -> String {
     match error.code {
         Code::NotFound | Code::NotADirectory if is_memory || error.code == Code::NotFound => {
             let path = if path.is_empty() { failed.text("old_path") } else { path };
-            format!("The path {path} does not exist. Please provide a valid path.")
+            let near = error.hint.as_deref().filter(|hint| !is_memory && hint.starts_with(DID_YOU_MEAN));
+            let near = near.map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("The path {path} does not exist. Please provide a valid path.{near}")
         }
         Code::AlreadyExists if command == "rename" => {
             format!("The destination {} already exists", failed.text("new_path"))

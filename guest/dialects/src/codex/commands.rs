@@ -83,7 +83,9 @@ fn exec_command(args: &Args) -> Result<Request> {
     };
     let yield_ms = args.whole("yield_time_ms").clamp(YIELD_MS.0, YIELD_MS.1);
     let start = start(command, args.opt_text("workdir"), yield_ms, args.whole("max_output_tokens"));
-    Ok(request(Command::Start(Start { terminal: args.flag("tty"), ..start })))
+    // As in Codex, a command without a terminal has no input: some programs would wait for it, such as `rg PATTERN`.
+    let terminal = args.flag("tty");
+    Ok(request(Command::Start(Start { terminal, input: terminal, ..start })))
 }
 
 fn write_stdin(args: &Args) -> Result<Request> {

@@ -6,9 +6,14 @@ use paddock_types::response;
 use paddock_types::response::Response;
 use serde_json::json;
 
+use paddock_text::page::CUT_MARK;
+
 use crate::answer::{CallContext, take};
 use crate::text::render;
 use crate::weakincentives::{file_entry, reported};
+
+/// Maximum number of bytes of a line in the text for a model.
+const MAX_LINE: usize = 2_000;
 
 /// Renders the files that a pattern matches.
 pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -59,5 +64,19 @@ pub fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     let matches: Vec<_> = grep.matches.iter().map(shown).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = grep.truncated;
+    grep.matches.iter_mut().for_each(shorten);
     Ok(reported(value, render(&Response::Grep(grep), &asked.names)).truncated(truncated))
+}
+
+/// Cuts a long line around its match, for the text that a model reads. The value has the whole line.
+fn shorten(found: &mut response::GrepMatch) {
+    let at = |offset: u64| usize::try_from(offset.saturating_sub(found.text_start)).unwrap_or(usize::MAX);
+    let start = if at(found.match_end) > MAX_LINE { at(found.match_start).saturating_sub(MAX_LINE / 4) } else { 0 };
+    let start = found.text.floor_char_boundary(start);
+    let end = found.text.floor_char_boundary(start + MAX_LINE);
+    if end - start < found.text.len() {
+        let mark = if end < found.text.len() { CUT_MARK } else { "" };
+        found.text = format!("{}{mark}", found.text.get(start..end).unwrap_or_default());
+        found.text_start += start as u64;
+    }
 }

@@ -8,9 +8,9 @@ use paddock_types::{request, response};
 use paddock_workspace::Workspace;
 
 use crate::apply_patch::run;
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 
 impl Operation for request::ApplyPatch {
     fn name(&self) -> &'static str {

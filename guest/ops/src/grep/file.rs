@@ -133,7 +133,8 @@ impl<'w> Files<'w> {
             }
         }
         self.page.result.files_searched += 1;
-        let scan = Scan::new(self.args, self.workspace.policy.limits.max_line_chars, within.line, within.shown);
+        let max_chars = if self.args.whole_lines { usize::MAX } else { self.workspace.policy.limits.max_line_chars };
+        let scan = Scan::new(self.args, max_chars, within.line, within.shown);
         let mut progress = Progress { scan, within, path, is_leaving: false };
         let end = self.windows(&mut progress)?;
         let found = progress.within.found;

@@ -5,9 +5,9 @@ use paddock_types::request;
 use paddock_types::response::Response;
 use paddock_workspace::Workspace;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
+use crate::plan_draft::PlanDraft;
+use crate::recorder::Recorder;
 use crate::restore::{affected, run};
 
 impl Operation for request::Restore {

@@ -49,6 +49,7 @@ pub struct Start {
     pub command: String,
     pub workdir: String,
     pub terminal: bool,
+    pub input: bool,
     pub size: (u16, u16),
     pub yield_ms: u64,
     pub max_output_tokens: u64,

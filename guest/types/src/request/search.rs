@@ -45,6 +45,9 @@ pub struct Grep {
     /// Whether a list of files may have more bytes than other results, for a caller who cannot continue it.
     #[serde(skip)]
     pub unlimited: bool,
+    /// Whether lines are returned whole, for a program that reads them. Such a search has one instance.
+    #[serde(skip)]
+    pub whole_lines: bool,
 }
 
 impl Grep {
@@ -68,6 +71,7 @@ impl Grep {
             cursor: None,
             sort: PathSort::Path,
             unlimited: false,
+            whole_lines: false,
         }
     }
 }

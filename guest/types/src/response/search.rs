@@ -55,7 +55,7 @@ pub struct Grep {
     pub counts_matches: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replace {
     pub files: Vec<ReplacedFile>,
@@ -92,7 +92,7 @@ pub struct ReplacedLine {
 }
 
 impl ReplacedLine {
-    /// Renders lines in order, each as `12: old → new` below the path of its file.
+    /// Renders lines in order, each as `12: text «old → new» text` below the path of its file.
     pub fn text(lines: &[Self]) -> String {
         let (mut text, mut path) = (String::new(), None);
         for line in lines {
@@ -108,14 +108,20 @@ impl ReplacedLine {
 }
 
 impl fmt::Display for ReplacedLine {
-    /// Writes both texts on one line, without the indentation that stays the same.
+    /// Writes the line without its indentation, with the words that change as `«old → new»`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (indent, old) = self.old.split_at(self.old.len() - self.old.trim_start().len());
-        let (old, new) = match self.new.strip_prefix(indent) {
-            Some(new) => (old, new),
-            None => (self.old.as_str(), self.new.as_str()),
-        };
-        write!(f, "{}: {} → {}", self.line, printable(old), printable(new))
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let same = |(a, b): &(char, char)| a == b;
+        let front: usize = self.old.chars().zip(self.new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let (front, old) = self.old.split_at(front);
+        let (_, new) = self.new.split_at(front.len());
+        let back: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let back = old.split_at(old.len() - back).1;
+        // A word that changes in part is shown whole.
+        let (front, back) = (front.trim_end_matches(is_word), back.trim_start_matches(is_word));
+        let changed = |text: &str| text.get(front.len()..text.len() - back.len()).map(|it| printable(it).into_owned());
+        let (old, new) = (changed(&self.old).unwrap_or_default(), changed(&self.new).unwrap_or_default());
+        write!(f, "{}: {}«{old} → {new}»{}", self.line, printable(front.trim_start()), printable(back))
     }
 }
 

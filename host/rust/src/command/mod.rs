@@ -285,7 +285,7 @@ impl Commands {
             command: self.words(&how.guests.roots, &start.command)?,
             workdir: &start.workdir,
             terminal: start.terminal.then_some(start.size),
-            input: true,
+            input: start.input || start.terminal,
             time: self.time(u64::MAX),
         };
         let running = Arc::new(running::Running::start(self, how.guests, &asked)?);

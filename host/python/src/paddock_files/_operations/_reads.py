@@ -106,7 +106,7 @@ class Reads(Typed):
             path: The path. For a symbolic link, the link itself is described, with its target.
             checksum: Compute the SHA-256 of the whole file. Default: false.
             brief: Return only fields that need no read of the content: no lines, encoding, media type, etag and
-                SHA-256. Default: false.
+                SHA-256. The error of a missing path names no similar paths. Default: false.
         """
         values = (path, checksum, brief,)
         result: StatResult = self._typed(
