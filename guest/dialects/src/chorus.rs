@@ -166,10 +166,11 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&value, words(error))
 }
 
-/// Returns the argument `path` without white space around it. What is empty then is refused.
+/// Returns the argument `path`. A blank one is refused as an empty one is.
 #[inline(never)]
 fn path(args: &Args) -> String {
-    args.text("path").trim().to_owned()
+    let path = args.text("path");
+    if path.trim().is_empty() { String::new() } else { path }
 }
 
 fn read(args: &Args) -> Result<Request> {
