@@ -181,6 +181,28 @@ fn names_with_spaces() {
     assert_eq!(fixture.ok("exists", json!({"path": " "}))["value"], false);
 }
 
+/// As in the original, an entry of a listing is a directory or a file, whatever a link leads to, and a search finds links
+/// to files.
+#[test]
+fn links_are_listed() {
+    let fixture = fixture();
+    for (name, target) in [("l-file", "a.txt"), ("l-dir", "src"), ("l-none", "nope"), ("l-out", "../secret.txt")] {
+        fixture.link(name, target);
+    }
+    let entries = |value: serde_json::Value| {
+        let of = |entry: &serde_json::Value| (entry["path"].clone(), entry["kind"].clone());
+        value.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let file = |path: &str| (json!(path), json!("file"));
+    let directory = |path: &str| (json!(path), json!("directory"));
+    let listed = entries(fixture.ok("ls", json!({}))["value"].clone());
+    let links = [directory("l-dir"), file("l-file"), file("l-none"), file("l-out")];
+    assert_eq!(listed, [&[file("a.txt")], links.as_slice(), &[directory("src")]].concat());
+    let found = fixture.ok("glob", json!({"pattern": "*"}))["value"]["matches"].clone();
+    assert_eq!(found[1]["size_bytes"], 21);
+    assert_eq!(entries(found), [file("a.txt"), file("l-file"), file("src/b.py")]);
+}
+
 // The contract suite: "Path depth exceeds limit of 16 segments", "Path segment exceeds limit of 80 characters", "Cannot write
 // to root directory", "file contains binary content".
 #[test]
@@ -198,9 +220,7 @@ fn value_errors() {
     for path in ["b.bin", "odd.bin"] {
         assert_eq!(fixture.fails("read_file", json!({"path": path}))["error"], "ValueError");
     }
-    for limit in [0, -2] {
-        assert_eq!(fixture.fails("read_file", json!({"path": "a.txt", "limit": limit}))["error"], "ValueError");
-    }
+    assert_eq!(fixture.fails("read_file", json!({"path": "a.txt", "limit": -2}))["error"], "ValueError");
     // "READ_ENTIRE_FILE should read entire file without truncation"
     fixture.put("long.txt", "line\n".repeat(2_500));
     let all = fixture.ok("read_file", json!({"path": "long.txt", "limit": -1}))["value"].clone();
