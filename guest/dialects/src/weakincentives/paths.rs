@@ -58,8 +58,10 @@ pub fn fnmatch(pattern: &str) -> String {
         glob.push_str(before);
         if let Some(class) = after.strip_prefix('[') {
             // The first character of a class is part of it, even if it is a bracket.
-            let end = class.char_indices().skip(1).find(|(_, c)| *c == ']').map_or(class.len(), |(at, _)| at + 1);
-            let (class, after) = class.split_at(end);
+            let first = if class.starts_with('!') { 2 } else { 1 };
+            let end = class.char_indices().skip(first).find(|(_, c)| *c == ']').map(|(at, _)| at + 1);
+            // A bracket that begins no class is a character.
+            let (class, after) = end.and_then(|end| class.split_at_checked(end)).unwrap_or(("[]", class));
             glob.extend(["[", class]);
             rest = after;
         } else {
@@ -88,7 +90,8 @@ mod tests {
             ("**/*.py", "/**/{*,*/**/*}.py"),
             ("src/**", "/src/{*,*/**/*}"),
             ("a.py", "/a.py"),
-            ("/a**b[*]c[]*]d[", "/a{*,*/**/*}b[*]c[]*]d["),
+            ("/a**b[*]c[]*]d[", "/a{*,*/**/*}b[*]c[]*]d[[]"),
+            ("[!]a]*[b", "/[!]a]{*,*/**/*}[[]b"),
             ("*/x", "/{*,*/**/*}/x"),
             (" a.txt\n", "/ a.txt\n"),
             ("a/**/x", "/a/**/x"),
