@@ -63,6 +63,9 @@ export const SAME = [
   ["absolute paths", { f: "a\n", g: "x\n" }, envelope("*** Update File: {w}/f", "@@", "-a", "+b", "*** Delete File: {w}/g", "*** Add File: {w}/d/n", "+n")],
 ];
 
+/** The cause of a refused chunk whose only anchor occurs several times. */
+const AMBIGUOUS = /its anchor .* is at lines /;
+
 const kept = (ours, theirs, name, ourText, theirText) => {
   assert.equal(ours.tree.get(name), ourText, "paddock");
   assert.equal(theirs.tree.get(name), theirText, "codex");
@@ -81,6 +84,15 @@ export const DIFFERENT = [
     tree: { f: "a\nb\nc\n" },
     patch: update("@@ a", "+x"),
     hold: (theirs, ours) => kept(ours, theirs, "f", "a\nx\nb\nc\n", "a\nb\nc\nx\n"),
+  },
+  {
+    reason: "lines that are only added are refused below a line that occurs several times",
+    tree: { f: "def a():\n    pass\n\ndef a():\n    pass\n" },
+    patch: update("@@ def a():", "+    x = 1"),
+    hold: (theirs, ours) => {
+      assert.ok(theirs.ok && !ours.ok);
+      assert.match(ours.text, AMBIGUOUS);
+    },
   },
   {
     reason: "a last line that the patch does not change gets no ending",
@@ -168,6 +180,9 @@ export function reasons({ patch }, original, theirs, ours) {
   }
   if (!theirs.ok && ours.ok && movesToItself.length > 0) {
     return found.add("a file that is moved to its own path is not deleted");
+  }
+  if (theirs.ok && !ours.ok && ADDED_AFTER_ANCHOR.test(patch) && AMBIGUOUS.test(ours.text)) {
+    return found.add("lines that are only added are refused below a line that occurs several times");
   }
   if (theirs.ok !== ours.ok && ADDED_AFTER_ANCHOR.test(patch) && hasRepeatedFile(patch)) {
     return found.add("lines that are only added come after the line that `@@` names");

@@ -136,14 +136,20 @@ def is_deliberate(text):
 # Anthropic: the memory tool on a local directory
 
 
-PATHS = ["a.md", "b.txt", "d/a.md", "d/e/c", ".hidden", "d", "a.md/x", "", "d/../b.txt"]
+PATHS = ["a.md", "b.txt", "d/a.md", "d/e/c", ".hidden", "d", "a.md/x", "", "d/../b.txt", " a.md", "b.txt "]
+# Paths that no file can have. There, they fail with errors of Python.
+INVALID = {"n" * 300: "longer than 255 bytes", "a\0b": "NUL byte"}
+# Causes that are wrong for them.
+WRONG = ["already exists", "directory itself", "is not a file", "does not exist", "must start with", "would escape"]
 WORDS = ["one", "two", "one two", "", "  three"]
 
 
 def memory_call(rng):
     path = lambda: rng.choice(["/memories"] + ["/memories/" + path for path in PATHS])
     if rng.random() < 0.05:
-        path = lambda: rng.choice(["/other", "memories/a.md", "/memories/../x", "/memories/d/../../memories/a.md"])
+        path = lambda: rng.choice(["/memories/" + path for path in INVALID])
+    if rng.random() < 0.05:
+        path = lambda: rng.choice(["", "/other", "memories/a.md", "/memories/../x", "/memories/d/../../memories/a.md"])
     command = rng.choice(["view"] * 3 + ["create"] * 4 + ["str_replace"] * 3 + ["insert"] * 3 + ["delete", "rename"])
     match command:
         case "view":
@@ -186,7 +192,7 @@ def check_memory(paddock, rng):
             before = directories()
             try:
                 expected = original.call(arguments)
-            except (ToolError, OSError) as error:
+            except (ToolError, OSError, ValueError) as error:
                 expected = error
                 # There, a call that fails may have made directories.
                 for made in sorted(directories() - before, reverse=True):
@@ -203,10 +209,16 @@ def check_memory(paddock, rng):
                 assert texts[0] == texts[1], case
             else:
                 assert not outcome["ok"], case
+                error = outcome["result"]["error"].removeprefix("Error: ")
                 # Of a rename, either path may be the first to be refused.
-                if isinstance(expected, ToolError) and arguments["command"] != "rename":
-                    error = outcome["result"]["error"].removeprefix("Error: ")
+                if arguments["command"] == "rename":
+                    pass
+                elif isinstance(expected, ToolError):
                     assert error.startswith(str(expected)), case
+                else:
+                    causes = [cause for path, cause in INVALID.items() if path in arguments["path"]]
+                    assert all(cause in error for cause in causes), case
+                    assert not any(wrong in error for wrong in WRONG), case
             files, expected_files = paddock.tree(), tree_of(Path(directory))
             for path, content in expected_files.items():
                 # There, an insertion takes away one of several newlines at the end.
@@ -233,8 +245,10 @@ def host_filesystem(package):
 
 
 NAMES = ["a.txt", "b.py", "src/a.py", "src/deep/c.py", "src", "src/deep", ".gitignore", "build/x.py", "missing/x"]
+NAMES += [" a.txt", "a.txt ", "only ", "src/ b.py", "\tt"]
 NAMES += ["a.txt/x", "./a.txt", "./b.py", "src//a.py", "../out", "n" * 81, "/".join("d" * 17), "."]
 PATTERNS = ["*.py", "*", "src/*", "*/*.py", "?.py", "[ab]*", "[!a]*.py", "a.txt", "*deep*", "c.py"]
+PATTERNS += [" a.txt", "* ", "*[*", "[!]a]*", "only*"]
 
 
 def weakincentives_call(rng):
@@ -247,7 +261,8 @@ def weakincentives_call(rng):
             return "write_file", {"path": target, "content": content, "create_only": rng.random() < 0.3}
         case "read":
             arguments = {"path": path(), "offset": rng.choice([0, 0, 1, 2, 9])}
-            return "read_file", arguments | rng.choice([{}, {"limit": 1}, {"limit": 3}, {"limit": -1}])
+            limits = [{}, {"limit": 1}, {"limit": 3}, {"limit": -1}, {"limit": 0}, {"limit": 3_000}]
+            return "read_file", arguments | rng.choice(limits)
         case "list":
             return "ls", {"path": path()}
         case "glob":
@@ -282,7 +297,9 @@ def ask_host_filesystem(fs, tool, arguments):
         case "glob":
             return [entry(found.path) for found in fs.glob(arguments["pattern"], path=path)]
         case "grep":
-            found = fs.grep(arguments["pattern"], path=path, glob=arguments.get("glob_filter"), max_matches=arguments.get("max_matches", 100))
+            found = fs.grep(arguments["pattern"], path=path, glob=arguments.get("glob_filter"), max_matches=arguments.get("max_matches"))
+            # The specification's default is 100, that of this version 1,000.
+            found = found if "max_matches" in arguments else found[:100]
             members = ("path", "line_number", "line_content", "match_start", "match_end")
             return [{name: getattr(match, name) for name in members} for match in found]
         case "rm":
@@ -324,6 +341,29 @@ def check_weakincentives(paddock, rng, host):
     return "same"
 
 
+def check_many(paddock, host):
+    """Directories with more entries, and files with more lines and longer ones, than a page has."""
+    with tempfile.TemporaryDirectory() as directory:
+        fs = host(_root=directory)
+        paddock.clear()
+        texts = {f"many/{number:04}": "one\n" for number in range(1_200)}
+        texts["lines"] = "".join(f"{number}\n" for number in range(4_500))
+        texts["long"] = "x" * 60_000 + "\nend\n"
+        texts["wide"] = ("y" * 99 + "\n") * 2_500
+        for path, text in texts.items():
+            fs.write(path, text)
+            paddock.put(path, text)
+        calls = [("ls", {"path": "many"}), ("glob", {"pattern": "*", "path": "."}), ("glob", {"pattern": "many/*", "path": "."})]
+        calls += [("grep", {"pattern": "one", "path": "."}), ("grep", {"pattern": "one", "path": ".", "max_matches": 1_100})]
+        windows = [{"offset": offset, "limit": limit} for offset in (0, 1_999, 4_499, 4_500) for limit in (0, 1, 3_000, -1)]
+        windows += [{"offset": 0}, {"offset": 2_000}]
+        calls += [("read_file", {"path": path, **window}) for path in ("lines", "long", "wide") for window in windows]
+        for tool, arguments in calls:
+            outcome = paddock.call("weakincentives", tool, **arguments)
+            assert value_of(outcome) == ask_host_filesystem(fs, tool, arguments), f"{tool} {arguments}"
+    print(f"pass weakincentives, many entries: {len(calls)} same")
+
+
 def names_of(error):
     """The exceptions that the specification has for it: it calls an escape a SecurityError."""
     if "escapes root" in str(error):
@@ -339,7 +379,9 @@ def names_of(error):
 
 def value_of(outcome):
     value = outcome["result"]["value"]
-    value = value.get("matches", value) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        # There, the path of a result has no white space at its ends, though the file has.
+        value = value.get("matches", value if "path" not in value else value | {"path": value["path"].strip()})
     for entry in value if isinstance(value, list) else []:
         entry.pop("content_hash", None)
     return value
@@ -363,3 +405,4 @@ if __name__ == "__main__":
         run("openai", lambda rng: check_openai(paddock, rng))
         run("anthropic memory", lambda rng: check_memory(paddock, rng))
         run("weakincentives", lambda rng: check_weakincentives(paddock, rng, host))
+        check_many(paddock, host)

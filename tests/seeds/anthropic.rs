@@ -153,11 +153,11 @@ fn memory() {
     assert_eq!(memory(rename.clone()), "Successfully renamed /memories/notes/a.md to /memories/b.md");
     assert_eq!(fails(rename), "Error: The path /memories/notes/a.md does not exist. Please provide a valid path.");
     assert_eq!(memory(json!({"command": "delete", "path": "/memories/notes"})), "Successfully deleted /memories/notes");
-    for path in ["/memories/../a.txt", "/memoriesx/a", "/memories/x/../../a.txt"] {
+    for path in ["/memories/../a.txt", "/memories/../../a.txt", "/memories/x/../../a.txt"] {
         let error = fails(json!({"command": "view", "path": path}));
         assert_eq!(error, format!("Path {path} would escape /memories directory"));
     }
-    for path in ["/a.txt", "a.txt", "../secret.txt"] {
+    for path in ["/a.txt", "a.txt", "../secret.txt", "/memoriesx/a", ""] {
         let error = fails(json!({"command": "view", "path": path}));
         assert_eq!(error, format!("Path must start with /memories, got: {path}"));
     }
@@ -217,6 +217,42 @@ fn memory_as_in_the_sdk() {
     fixture.put("memories/b.txt", "");
     let exists = json!({"command": "rename", "old_path": path, "new_path": "/memories/b.txt"});
     assert!(fails(exists).contains("The destination /memories/b.txt already exists"));
+}
+
+/// The tool's own texts would give a wrong cause for a path that no workspace can have, or that goes through a file.
+#[test]
+fn the_memory_tool_gives_the_cause() {
+    let fixture = Fixture::with("anthropic", &[("memories/n.txt", "one\n"), ("memories/f", "")]);
+    let fails = |arguments: Value| fixture.fails("memory", arguments)["error"].as_str().unwrap().to_owned();
+    let long = format!("/memories/{}", "x".repeat(300));
+    for (path, cause) in [
+        ("/memories/a\\b", "a path cannot contain a backslash; separate directories by `/`"),
+        ("/memories/a\0b", "a path cannot contain a NUL byte"),
+        (&long, "a name in it is longer than 255 bytes"),
+    ] {
+        for arguments in [
+            json!({"command": "view", "path": path}),
+            json!({"command": "create", "path": path, "file_text": "x"}),
+            json!({"command": "str_replace", "path": path, "old_str": "a", "new_str": "b"}),
+            json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"}),
+            json!({"command": "delete", "path": path}),
+            json!({"command": "rename", "old_path": path, "new_path": "/memories/m.txt"}),
+            json!({"command": "rename", "old_path": "/memories/n.txt", "new_path": path}),
+        ] {
+            let error = fails(arguments.clone());
+            assert!(error.ends_with(cause), "{arguments}: {error}");
+        }
+    }
+    for arguments in [
+        json!({"command": "rename", "old_path": "/memories/n.txt", "new_path": "/memories/f/x"}),
+        json!({"command": "rename", "old_path": "/memories/f/x", "new_path": "/memories/m.txt"}),
+        json!({"command": "create", "path": "/memories/f/x", "file_text": "x"}),
+    ] {
+        let error = fails(arguments.clone());
+        assert!(error.ends_with("a part of the path is not a directory"), "{arguments}: {error}");
+    }
+    let itself = json!({"command": "create", "path": "/memories", "file_text": "x"});
+    assert_eq!(fails(itself), "File /memories already exists");
 }
 
 #[test]

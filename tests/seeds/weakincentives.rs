@@ -149,7 +149,7 @@ fn paths_of_the_tool_layer() {
     let read = |path: &str| fixture.ok("read_file", json!({"file_path": path}))["value"]["content"].clone();
     fixture.ok("write_file", json!({"file_path": "/docs/readme.md", "content": "hi"}));
     assert_eq!(fixture.get("docs/readme.md"), "hi");
-    assert_eq!((read("/docs/readme.md"), read(" docs/readme.md ")), (json!("hi"), json!("hi")));
+    assert_eq!(read("/docs/readme.md"), "hi");
     assert_eq!(fixture.ok("ls", json!({"path": "/"}))["value"], fixture.ok("ls", json!({}))["value"]);
     assert_eq!(fixture.ok("ls", json!({"path": ""}))["value"], fixture.ok("ls", json!({}))["value"]);
     // A path that begins like one of the host is not taken for one of the workspace.
@@ -161,6 +161,46 @@ fn paths_of_the_tool_layer() {
     fixture.ok("write_file", json!({"file_path": "a.txt", "content": "new", "create_only": false}));
     fixture.ok("write_file", json!({"path": "a.txt", "content": "newer"}));
     assert_eq!(fixture.get("a.txt"), "newer");
+}
+
+/// White space is part of a name, as in the original's `HostFilesystem`.
+#[test]
+fn names_with_spaces() {
+    let fixture = Fixture::with("weakincentives", &[("a.txt", "one\n"), (" a.txt", "two\n"), ("only ", "three\n")]);
+    let read = |path: &str| fixture.ok("read_file", json!({"path": path}))["value"]["content"].clone();
+    assert_eq!((read("a.txt"), read(" a.txt"), read("only ")), (json!("one"), json!("two"), json!("three")));
+    fixture.ok("write_file", json!({"path": "a.txt\n", "content": "four\n"}));
+    fixture.ok("edit_file", json!({"path": " a.txt", "old_string": "two", "new_string": "2"}));
+    assert_eq!((fixture.get("a.txt").as_str(), fixture.get(" a.txt").as_str()), ("one\n", "2\n"));
+    let found = |pattern: &str| fixture.ok("glob", json!({"pattern": pattern}))["value"]["matches"].clone();
+    assert_eq!((&found(" a.txt")[0]["path"], &found("only ")[0]["path"]), (&json!(" a.txt"), &json!("only ")));
+    fixture.ok("rm", json!({"path": " a.txt"}));
+    assert!(fixture.has("a.txt") && !fixture.has(" a.txt"));
+    let error = fixture.fails("read_file", json!({"path": "only"}));
+    assert!(error["message"].as_str().unwrap().ends_with("did you mean `only `?"), "{error}");
+    assert_eq!(fixture.ok("exists", json!({"path": " "}))["value"], false);
+}
+
+/// As in the original, an entry of a listing is a directory or a file, whatever a link leads to, and a search finds links
+/// to files.
+#[test]
+fn links_are_listed() {
+    let fixture = fixture();
+    for (name, target) in [("l-file", "a.txt"), ("l-dir", "src"), ("l-none", "nope"), ("l-out", "../secret.txt")] {
+        fixture.link(name, target);
+    }
+    let entries = |value: serde_json::Value| {
+        let of = |entry: &serde_json::Value| (entry["path"].clone(), entry["kind"].clone());
+        value.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let file = |path: &str| (json!(path), json!("file"));
+    let directory = |path: &str| (json!(path), json!("directory"));
+    let listed = entries(fixture.ok("ls", json!({}))["value"].clone());
+    let links = [directory("l-dir"), file("l-file"), file("l-none"), file("l-out")];
+    assert_eq!(listed, [&[file("a.txt")], links.as_slice(), &[directory("src")]].concat());
+    let found = fixture.ok("glob", json!({"pattern": "*"}))["value"]["matches"].clone();
+    assert_eq!(found[1]["size_bytes"], 21);
+    assert_eq!(entries(found), [file("a.txt"), file("l-file"), file("src/b.py")]);
 }
 
 // The contract suite: "Path depth exceeds limit of 16 segments", "Path segment exceeds limit of 80 characters", "Cannot write
@@ -180,9 +220,7 @@ fn value_errors() {
     for path in ["b.bin", "odd.bin"] {
         assert_eq!(fixture.fails("read_file", json!({"path": path}))["error"], "ValueError");
     }
-    for limit in [0, -2] {
-        assert_eq!(fixture.fails("read_file", json!({"path": "a.txt", "limit": limit}))["error"], "ValueError");
-    }
+    assert_eq!(fixture.fails("read_file", json!({"path": "a.txt", "limit": -2}))["error"], "ValueError");
     // "READ_ENTIRE_FILE should read entire file without truncation"
     fixture.put("long.txt", "line\n".repeat(2_500));
     let all = fixture.ok("read_file", json!({"path": "long.txt", "limit": -1}))["value"].clone();

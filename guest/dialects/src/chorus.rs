@@ -31,8 +31,9 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "file.write"),
 ];
 
-/// Maximum number of files in a listing.
-const MAX_FILES: u32 = 1_000;
+/// Maximum number of files in a listing, and in its text.
+const MAX_FILES: u32 = 10_000;
+const TEXT_FILES: usize = 1_000;
 
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
@@ -114,15 +115,18 @@ const TOOLS: &[ToolSpec] = &[
         effect: ToolTraits::Reads,
         request: list,
         answer: list_answer,
-        output: Output::ResultSchema(&ResultSchema::Object(&[(
-            "files",
-            ResultSchema::List(&ResultSchema::Object(&[
-                ("path", ResultSchema::Text),
-                ("size", ResultSchema::Nullable(&ResultSchema::Whole)),
-                ("modified", ResultSchema::Nullable(&ResultSchema::Text)),
-                ("is_directory", ResultSchema::Flag),
-            ])),
-        )])),
+        output: Output::ResultSchema(&ResultSchema::Object(&[
+            (
+                "files",
+                ResultSchema::List(&ResultSchema::Object(&[
+                    ("path", ResultSchema::Text),
+                    ("size", ResultSchema::Nullable(&ResultSchema::Whole)),
+                    ("modified", ResultSchema::Nullable(&ResultSchema::Text)),
+                    ("is_directory", ResultSchema::Flag),
+                ])),
+            ),
+            ("truncated", ResultSchema::Flag),
+        ])),
     },
     ToolSpec {
         name: "file.search",
@@ -168,10 +172,11 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&value, words(error))
 }
 
-/// Returns the argument `path` without white space around it. What is empty then is refused.
+/// Returns the argument `path`. A blank one is refused as an empty one is.
 #[inline(never)]
 fn path(args: &Args) -> String {
-    args.text("path").trim().to_owned()
+    let path = args.text("path");
+    if path.trim().is_empty() { String::new() } else { path }
 }
 
 fn read(args: &Args) -> Result<Request> {
@@ -239,11 +244,14 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
             None => format!("{}/", printable(&entry.path)),
         });
     }
+    let is_cut = list.truncated || lines.len() > TEXT_FILES;
+    lines.truncate(TEXT_FILES);
     lines.extend(left_out(&list.skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]")));
-    if list.truncated {
-        lines.push("[there are more: narrow `path` or `pattern`]".to_owned());
+    if is_cut {
+        lines.push("[there are more: a narrower `pattern` shows others]".to_owned());
     }
-    Ok(Rendered::new(&json!({ "files": shown }), lines.join("\n")).truncated(list.truncated))
+    let value = json!({ "files": shown, "truncated": list.truncated });
+    Ok(Rendered::new(&value, lines.join("\n")).truncated(is_cut))
 }
 
 fn search(args: &Args) -> Result<Request> {

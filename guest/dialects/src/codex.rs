@@ -33,7 +33,7 @@ const NAMES: &[(Term, &str)] =
 const LINE_CHARS: usize = 500;
 /// Number of lines of a read without `limit`.
 const DEFAULT_LINES: u64 = 2_000;
-/// Maximum number of entries that one call visits.
+/// Maximum number of files that a search sorts.
 const MAX_ENTRIES: u64 = 10_000;
 /// Maximum number of files in a search result.
 const MAX_FILES: u64 = 2_000;
@@ -214,13 +214,13 @@ fn list_dir(args: &Args) -> Result<Request> {
     positive(args, "limit", "limit must be greater than zero")?;
     positive(args, "depth", "depth must be greater than zero")?;
     let path = args.text("dir_path");
-    let limit = u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX);
     Ok(Request::List(request::List {
         depth: args.whole32("depth"),
         sort: ListSort::Name,
         include_hidden: true,
         include_ignored: true,
-        limit,
+        skip: args.whole("offset") - 1,
+        limit: args.whole32("limit"),
         unlimited: true,
         ..request::List::of(path)
     }))
@@ -228,11 +228,12 @@ fn list_dir(args: &Args) -> Result<Request> {
 
 fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
-    let (first, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
-    let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
-    let max = usize::try_from(limit).unwrap_or(usize::MAX);
-    if skip >= list.entries.len() && !list.entries.is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "offset exceeds directory entry count"));
+    if list.entries.is_empty() && list.passed > 0 {
+        let cause = match list.truncated {
+            true => format!("the listing ends after {} entries, the maximum that one call visits", list.passed),
+            false => "offset exceeds directory entry count".to_owned(),
+        };
+        return Err(Error::new(Code::InvalidArgument, cause));
     }
     let base = if list.path == "." { 0 } else { list.path.len() + 1 };
     let line = |entry: &response::Entry| {
@@ -248,12 +249,11 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         format!("{}{name}{mark}", "  ".repeat(depth))
     };
     let mut lines = vec![format!("Absolute path: {}", asked.absolute(&list.path))];
-    lines.extend(list.entries.iter().skip(skip).take(max).map(line));
-    let more = list.truncated || list.entries.len() > skip.saturating_add(max);
-    if more {
-        lines.push(format!("More than {} entries found", max.min(list.entries.len())));
+    lines.extend(list.entries.iter().map(line));
+    if list.truncated {
+        lines.push(format!("More than {} entries found", list.entries.len()));
     }
-    Ok(reported(lines.join("\n")).truncated(more))
+    Ok(reported(lines.join("\n")).truncated(list.truncated))
 }
 
 fn read_file(args: &Args) -> Result<Request> {
@@ -261,7 +261,9 @@ fn read_file(args: &Args) -> Result<Request> {
     positive(args, "limit", "limit must be greater than zero")?;
     let path = args.text("file_path");
     let (offset, limit) = (args.whole("offset"), args.whole("limit"));
-    let read = request::Read { line_chars: Some(LINE_CHARS), ..request::Read::lines(path, offset, Some(limit)) };
+    let any_limit = limit != DEFAULT_LINES;
+    let read =
+        request::Read { line_chars: Some(LINE_CHARS), any_limit, ..request::Read::lines(path, offset, Some(limit)) };
     if args.text("mode") != "indentation" {
         return Ok(Request::Read(read));
     }
@@ -271,6 +273,7 @@ fn read_file(args: &Args) -> Result<Request> {
     let limit = block.opt_whole("max_lines").map_or(limit, |lines| lines.min(limit));
     Ok(Request::Read(request::Read {
         mode: ReadMode::Indentation,
+        any_limit: false,
         limit: Some(limit),
         anchor_line: block.opt_whole("anchor_line").or(Some(offset)),
         max_levels: block.whole32("max_levels"),

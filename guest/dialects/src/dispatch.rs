@@ -144,7 +144,11 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
 fn read(args: &Args) -> Result<Request> {
     let start = args.whole("start_line");
     let limit = match args.opt_signed("end_line").map(u64::try_from) {
-        None | Some(Err(_)) => None,
+        None => None,
+        _ if args.opt_signed("end_line") == Some(-1) => None,
+        Some(Err(_)) => {
+            return Err(Error::argument("end_line", "it has to be at least 0, or -1 for the end of the file"));
+        }
         Some(Ok(end)) if end < start => {
             return Err(Error::argument("end_line", format!("{end} is before `start_line`, {start}"))
                 .hint("lines count from 0, and `end_line` is included; -1 is the end of the file"));

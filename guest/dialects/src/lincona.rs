@@ -71,7 +71,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             text("path", ".", "Directory"),
             whole("depth", 1, 1_000, DefaultValue::Whole(2), "Levels to descend"),
-            whole("offset", 0, MAX_ENTRIES, DefaultValue::Whole(0), "Entries to skip"),
+            whole("offset", 0, MAX, DefaultValue::Whole(0), "Entries to skip"),
             whole("limit", 1, MAX_ENTRIES, DefaultValue::Whole(200), "Most entries"),
         ],
         effect: ToolTraits::Reads,
@@ -180,8 +180,8 @@ fn list_dir(args: &Args) -> Result<Request> {
     Ok(Request::List(request::List {
         depth: args.whole32("depth"),
         sort: ListSort::Breadth,
-        // One extra entry reveals whether there are more.
-        limit: args.whole32("offset").saturating_add(args.whole32("limit")).saturating_add(1),
+        skip: args.whole("offset"),
+        limit: args.whole32("limit"),
         details: request::Details { heads: Some((2, PROGRAM_BYTES)), ..request::Details::default() },
         unlimited: true,
         ..request::List::of(args.text("path"))
@@ -190,16 +190,14 @@ fn list_dir(args: &Args) -> Result<Request> {
 
 fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
-    let (offset, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
-    let (skip, max) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
-    if offset > 0 && skip >= list.entries.len() {
-        let cause = format!("{offset} is past the end: there are {} entries", list.entries.len());
+    let offset = asked.args.whole("offset");
+    if offset > 0 && list.entries.is_empty() {
+        let cause = format!("{offset} is past the end: there are {} entries", list.passed);
         return Err(Error::argument("offset", cause).hint("use a smaller one, or a larger `depth`"));
     }
-    let more = list.truncated || list.entries.len() > skip.saturating_add(max);
     let line = |entry: &response::Entry| format!("{}{}", printable(&entry.path), marker(entry));
-    let lines: Vec<_> = list.entries.iter().skip(skip).take(max).map(line).collect();
-    let (message, truncated) = capped(lines, more);
+    let lines: Vec<_> = list.entries.iter().map(line).collect();
+    let (message, truncated) = capped(lines, list.truncated);
     Ok(reported(message, truncated))
 }
 

@@ -167,9 +167,9 @@ const TOOLS: &[ToolSpec] = &[
         params: &[required("path", "The directory")],
         effect: ToolTraits::Reads,
         request: |args| Ok(list(args.text("path"))),
-        answer: |_, response| {
+        answer: |asked, response| {
             let list = take!(List, response);
-            Ok(content(render::with_rest(render::names(&list), list.truncated)).truncated(list.truncated))
+            Ok(content(render::with_rest(asked, render::names(&list), list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -186,7 +186,7 @@ const TOOLS: &[ToolSpec] = &[
         answer: |asked, response| {
             let list = take!(List, response);
             let sizes = render::sizes(&list, asked.args.text("sortBy") == "size");
-            Ok(content(render::with_rest(sizes, list.truncated)).truncated(list.truncated))
+            Ok(content(render::with_rest(asked, sizes, list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -356,5 +356,5 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
         return Ok(content(with_notes("No matches found".to_owned(), &glob.notes)));
     }
     let paths: Vec<_> = glob.paths.iter().map(|path| asked.absolute(path)).collect();
-    Ok(content(render::with_rest(paths.join("\n"), glob.truncated)).truncated(glob.truncated))
+    Ok(content(render::with_rest(asked, paths.join("\n"), glob.truncated)).truncated(glob.truncated))
 }

@@ -5,25 +5,27 @@
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::rendered::Rendered;
+use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
-use paddock_types::{request, response};
 use serde_json::{Value, json};
 
+use crate::Dialect;
 use crate::answer::{CallContext, take, words};
 use crate::args::Args;
 use crate::failed_call::FailedCall;
 use crate::param::{DefaultValue, MAX, Param, flag, optional, required, signed, text, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{endings, no_lines, render};
-use crate::{Dialect, line_numbers};
+use crate::text::render;
 
 mod commands;
 mod paths;
+mod reading;
 mod search;
 
 use crate::weakincentives::paths::{directory, fnmatch, made, named};
-use crate::weakincentives::search::{glob, grep};
+use crate::weakincentives::reading::{read, read_file};
+use crate::weakincentives::search::{glob, grep, ls};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -41,11 +43,9 @@ const NAMES: &[(Term, &str)] = &[
 ];
 
 /// Maximum number of entries in a listing.
-const MAX_ENTRIES: u32 = 1_000;
+const MAX_ENTRIES: u32 = 10_000;
 /// Number of files in a listing whose content is hashed: each needs a read.
-const DETAILS: request::Details = request::Details { etags: 100, link_targets: false, heads: None };
-/// Number of lines on a page.
-const PAGE_LINES: u64 = 2_000;
+const DETAILS: request::Details = request::Details { etags: 100, link_targets: true, heads: None };
 
 const PATH: Param = required("path", "Path, relative to the root").or(&["file_path"]);
 
@@ -166,6 +166,7 @@ const TOOLS: &[ToolSpec] = &[
                 include_hidden: true,
                 include_ignored: true,
                 limit: MAX_ENTRIES,
+                links: true,
                 details: Some(DETAILS),
                 ..glob
             }))
@@ -301,62 +302,6 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = words(failed.error);
     let value = json!({ "success": false, "message": message, "value": null, "error": exception });
     Rendered::new(&value, message)
-}
-
-fn ls(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let list = take!(List, response);
-    let entries: Vec<_> = list.entries.iter().filter_map(file_entry).collect();
-    let truncated = list.truncated;
-    Ok(reported(entries.into(), render(&Response::List(list), &asked.names)).truncated(truncated))
-}
-
-fn kind(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::File => Some("file"),
-        Kind::Directory => Some("directory"),
-        Kind::Link | Kind::Other => None,
-    }
-}
-
-fn file_entry(entry: &response::Entry) -> Option<Value> {
-    let response::Entry { path, size, details, .. } = entry;
-    Some(json!({ "path": path, "kind": kind(entry.kind)?, "size_bytes": size, "content_hash": details.etag }))
-}
-
-fn read(args: &Args) -> Result<Request> {
-    let all = args.opt_signed("limit") == Some(-1);
-    let limit = match args.opt_signed("limit").map(u64::try_from) {
-        None => Some(PAGE_LINES),
-        _ if all => None,
-        Some(Ok(limit)) if limit > 0 => Some(limit),
-        Some(_) => return Err(Error::argument("limit", "it has to be at least 1, or -1 for all lines")),
-    };
-    let read = request::Read::lines(named(args, "read")?, args.whole("offset") + 1, limit);
-    let (whole_lines, unlimited) = (true, all);
-    Ok(Request::Read(request::Read { first_line: 0, whole_lines, unlimited, empty_past_end: true, ..read }))
-}
-
-fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let read = take!(Read, response);
-    // The window of `content` after it was limited to the lines of the file, as in the original.
-    let offset = asked.args.whole("offset").min(read.total_lines.unwrap_or(u64::MAX));
-    let limit = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
-    let value = json!({
-        "path": read.path,
-        "content": read.content,
-        "total_lines": read.total_lines,
-        "offset": offset,
-        "limit": limit,
-    });
-    // A program reads `content`, whose lines are whole; a model reads the message.
-    let mut message =
-        line_numbers::numbered(&line_numbers::cut_lines(&read.content), read.end_line, read.start_line, "|");
-    message.push_str(&no_lines(&read));
-    if let Some(next) = read.next_offset {
-        message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
-    }
-    message.push_str(&endings(&read));
-    Ok(reported(value, message).truncated(read.truncated))
 }
 
 fn write_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {

@@ -6,7 +6,7 @@ use paddock_search::glob::Glob;
 use paddock_search::hidden::Hidden;
 use paddock_search::page::{Page, Rank, Room};
 use paddock_types::entry::Kind;
-use paddock_types::error::{Error, Result};
+use paddock_types::error::{Error, Result, Term};
 use paddock_types::request::ListSort;
 use paddock_types::response::{Entry, Response};
 use paddock_types::{request, response, time};
@@ -21,6 +21,8 @@ use crate::recorder::Recorder;
 const OPERATION: &str = "list";
 /// Maximum number of entries for which totals are computed: each file needs a `stat`.
 const MAX_TOTALED: u64 = 100_000;
+/// Maximum number of entries that a page in another order than by name leaves out: it needs them in memory.
+const MAX_SKIPPED: u64 = 100_000;
 /// Bytes of a line besides the path: type, size and line feed.
 const LINE_BYTES: usize = 16;
 
@@ -60,6 +62,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
         .as_deref()
         .map(|glob| Glob::parse(glob, || "pattern".into(), &workspace.root_names()))
         .transpose()?;
+    if args.skip > MAX_SKIPPED && args.sort != ListSort::Name {
+        return Err(
+            Error::argument(Term::Offset, format!("it has to be at most {MAX_SKIPPED}")).hint("name a directory below")
+        );
+    }
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
     let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
@@ -67,11 +74,19 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
     let options = options(args, glob.as_ref(), start);
     let walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
-    let mut listing = Listing { workspace, glob, walk, totals: Totals::default() };
-    let room = Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
+    let mut listing = Listing { workspace, glob, walk, totals: Totals::default(), skip: args.skip, passed: 0 };
+    let mut room = Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
     let (mut entries, end) = match args.sort {
         ListSort::Name => listing.by_name(room, position.map(|position| Sums::at(&position))),
-        sort => listing.by_rank(sort, Page::new(room, position.map(rank).transpose()?))?,
+        sort => {
+            let skip = usize::try_from(args.skip.min(MAX_SKIPPED)).unwrap_or_default();
+            room.entries += skip;
+            let (mut entries, end) = listing.by_rank(sort, Page::new(room, position.map(rank).transpose()?))?;
+            let passed = skip.min(entries.len());
+            entries.drain(..passed);
+            listing.passed = passed as u64;
+            (entries, end)
+        }
     };
     let totals = listing.totals.known;
     details::add(workspace, &args.details, &mut entries);
@@ -84,6 +99,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
         skipped: listing.walk.skipped,
         truncated: end.is_some(),
         next_cursor: end.map(|end| cursor::seal(&fingerprint, &end)),
+        passed: listing.passed,
     })
 }
 
@@ -155,6 +171,9 @@ struct Listing<'w> {
     glob: Option<Glob>,
     walk: Walk<'w>,
     totals: Totals,
+    /// Number of entries to leave out, and of those left out so far.
+    skip: u64,
+    passed: u64,
 }
 
 impl Listing<'_> {
@@ -171,7 +190,9 @@ impl Listing<'_> {
             }
             let stat = self.workspace.fs.stat(entry.dir, entry.name).ok();
             self.totals.add(entry.kind, stat.as_ref());
-            if !is_full {
+            if self.passed < self.skip {
+                self.passed += 1;
+            } else if !is_full {
                 last.clear();
                 last.push_str(entry.below);
                 room.take(entry.path);

@@ -166,9 +166,6 @@ impl Reader<'_> {
         if self.args.unlimited && (is_short || page.cut) {
             return Err(self.too_large(requested));
         }
-        if self.args.whole_lines && page.cut {
-            return Err(self.line_too_long(page.start));
-        }
         result.start_line = page.start;
         result.end_line = page.end;
         result.next_offset = next_offset;
@@ -228,14 +225,6 @@ impl Reader<'_> {
             .or_hint("search in it instead")
     }
 
-    /// Returns the error for a line that does not fit in a result whole.
-    fn line_too_long(&self, line: u64) -> Error {
-        let number = line + self.args.first_line - 1;
-        let max = self.workspace.policy.limits.max_result_bytes;
-        let cause = format!("line {number} is longer than {max} bytes of text, the maximum of one call");
-        Error::at(Code::TooLarge, OPERATION, &self.args.path, cause).hint("search in it instead")
-    }
-
     fn layout(&self, format: Format) -> Layout {
         let limits = &self.workspace.policy.limits;
         if self.args.unlimited {
@@ -249,11 +238,11 @@ impl Reader<'_> {
             };
         }
         Layout {
-            lines: self.args.limit.unwrap_or(u64::MAX).min(limits.max_lines),
-            line_chars: match self.args.whole_lines {
-                true => usize::MAX,
-                false => self.args.line_chars.unwrap_or(usize::MAX).min(limits.max_line_chars),
+            lines: match self.args.limit {
+                Some(limit) if self.args.any_limit => limit,
+                limit => limit.unwrap_or(u64::MAX).min(limits.max_lines),
             },
+            line_chars: self.args.line_chars.unwrap_or(usize::MAX).min(limits.max_line_chars),
             bytes: limits.max_result_bytes,
             raw: self.args.mode == ReadMode::Raw,
             last: false,

@@ -2,7 +2,7 @@
 
 use paddock_search::glob;
 use paddock_search::hidden::Hidden;
-use paddock_search::page::Room;
+use paddock_search::page::{MAX_PAGE, Room};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::response::{Response, TreeNode};
@@ -68,6 +68,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     }
     levels.is_over |= walk.stopped;
     levels.cut_text();
+    let room = &levels.room;
+    let is_largest = walk.stopped || room.entries >= MAX_PAGE || room.used >= room.bytes;
     let truncated = levels.is_over;
     let complete = if truncated { levels.complete() } else { args.depth };
     let entries = levels.finish();
@@ -75,7 +77,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     let (files, directories) = (count(Kind::File), count(Kind::Directory));
     let name = resolved.path.rsplit('/').next().unwrap_or(".").to_owned();
     let tree = nest(name, entries, complete);
-    Ok(response::Tree { path: resolved.path, tree, files, directories, skipped: walk.skipped, truncated })
+    Ok(response::Tree { path: resolved.path, tree, files, directories, skipped: walk.skipped, truncated, is_largest })
 }
 
 /// An entry of the tree. It holds no directory open, since a tree can have more directories than a host has handles.

@@ -6,6 +6,8 @@ use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 
 use crate::apply::{Applying, Failure};
+use crate::locate::MOST;
+use crate::nearest::numbers;
 use crate::{Hunk, quoted};
 
 impl Applying<'_> {
@@ -19,7 +21,9 @@ impl Applying<'_> {
     ) -> Result<(usize, Option<Hunk<'p>>), Failure> {
         let is_codex = self.matching == Matching::Codex;
         let applied = self.cursor;
-        for (index, anchor) in anchors.iter().filter(|anchor| !anchor.trim().is_empty()).enumerate() {
+        let named: Vec<_> = anchors.iter().copied().filter(|anchor| !anchor.trim().is_empty()).collect();
+        let mut anchor_pass = Pass::Exact;
+        for (index, anchor) in named.iter().enumerate() {
             let found = match is_codex {
                 true => self.first(&[anchor], self.cursor),
                 // The first of several anchors may be above the previous chunk.
@@ -28,7 +32,10 @@ impl Applying<'_> {
                 }
             };
             match found {
-                Some((_, place)) => self.cursor = self.cursor.max(place + 1),
+                Some((pass, place)) => {
+                    anchor_pass = anchor_pass.max(pass);
+                    self.cursor = self.cursor.max(place + 1);
+                }
                 None if !is_codex && anchors.len() == 1 => {}
                 None => {
                     let cause = format!("its context {} is not there", quoted(anchor));
@@ -39,8 +46,19 @@ impl Applying<'_> {
         }
         let old = hunk.old_texts();
         if old.is_empty() {
-            let is_last = at_end || (is_codex && anchors.is_empty());
-            return Ok((if is_last { self.lines.count() } else { self.cursor }, None));
+            if at_end || (is_codex && anchors.is_empty()) {
+                return Ok((self.lines.count(), None));
+            }
+            // In Codex, nothing but the one anchor says where the lines go.
+            if let ([anchor], true) = (named.as_slice(), is_codex) {
+                let places = self.folded(anchor_pass).find(&[anchor], applied, MOST);
+                if places.len() > 1 {
+                    self.cursor = applied;
+                    let cause = format!("its anchor {} is at {}", quoted(anchor), numbers(&places));
+                    return Err(Failure::new(cause, "add lines of context"));
+                }
+            }
+            return Ok((self.cursor, None));
         }
         let mut shorter = None;
         // In V4A, anchors do not limit where the end of the file is.
@@ -133,6 +151,24 @@ mod tests {
         assert!(apply("a\n", "@@ gone\n-a\n+x", Matching::Codex).unwrap_err().contains("`gone`"));
         assert_eq!(apply("a\n", "@@ gone\n-a\n+x", Matching::V4a).unwrap().0, "x\n");
         assert!(apply("“q”\n", "@@\n-\"q\"\n+x", Matching::V4a).is_err());
+    }
+
+    #[test]
+    fn an_anchor_of_added_lines_occurs_once() {
+        let text = "def a():\n    pass\n\ndef b():\n    pass\n\ndef a():\n    pass\n";
+        let codex = |chunk| apply(text, chunk, Matching::Codex).map(|(text, _)| text);
+        let refused = codex("@@ def a():\n+    x = 1").unwrap_err();
+        assert_eq!(refused, "its anchor `def a():` is at lines 1 and 7");
+        assert_eq!(codex("@@   pass\n+    x = 1").unwrap_err(), "its anchor `  pass` is at lines 2, 5 and 8");
+        assert_eq!(codex("@@ def b():\n+    x = 1").unwrap(), text.replace("b():\n", "b():\n    x = 1\n"));
+        // An earlier chunk or a context line tells the places apart.
+        let last = format!("{}    x = 1\n    pass\n", text.strip_suffix("    pass\n").unwrap());
+        assert_eq!(codex("@@\n def b():\n@@ def a():\n+    x = 1").unwrap(), last);
+        assert_eq!(
+            codex("@@ def a():\n     pass\n+    x = 1").unwrap(),
+            text.replacen("pass\n", "pass\n    x = 1\n", 1)
+        );
+        assert_eq!(codex("@@ def a():\n+end\n*** End of File").unwrap(), format!("{text}end\n"));
     }
 
     #[test]

@@ -102,8 +102,8 @@ pub struct Read {
     pub checksum: bool,
     /// Whether to return every requested line completely, and to fail if the lines do not fit.
     pub unlimited: bool,
-    /// Whether to return each line completely, whatever its length.
-    pub whole_lines: bool,
+    /// Whether `limit` may exceed the maximum number of lines of the policy.
+    pub any_limit: bool,
     /// Whether an offset past the end returns no lines instead of an error.
     pub empty_past_end: bool,
     pub limit: Option<u64>,
@@ -130,7 +130,7 @@ impl Read {
             max_bytes: None,
             checksum: false,
             unlimited: false,
-            whole_lines: false,
+            any_limit: false,
             empty_past_end: false,
             limit,
             tail: None,

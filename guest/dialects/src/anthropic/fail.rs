@@ -25,7 +25,10 @@ fn message(failed: &FailedCall<'_>) -> String {
     let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);
     let old_str = failed.text("old_str");
     match error.code {
-        Code::NotFound | Code::NotADirectory if is_memory || error.code == Code::NotFound => {
+        // There is nothing below a file; only a new path names its mistake.
+        Code::NotFound | Code::NotADirectory
+            if error.code == Code::NotFound || (is_memory && !matches!(command.as_str(), "create" | "rename")) =>
+        {
             let path = if path.is_empty() { failed.text("old_path") } else { path };
             let near = error.hint.as_deref().filter(|hint| !is_memory && hint.starts_with(DID_YOU_MEAN));
             let near = near.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -38,20 +41,18 @@ fn message(failed: &FailedCall<'_>) -> String {
         Code::AlreadyExists => {
             format!("File already exists at: {path}. Cannot overwrite files using command `create`.")
         }
-        Code::OutsideWorkspace if is_memory => {
-            let paths = ["path", "old_path", "new_path"].map(|name| failed.text(name));
-            match paths.iter().find(|path| !path.is_empty() && !path.starts_with(MEMORY_ROOT)) {
-                Some(path) => format!("Path must start with {MEMORY_ROOT}, got: {path}"),
-                None => format!("Path {} would escape {MEMORY_ROOT} directory", paths.concat()),
-            }
-        }
-        Code::InvalidPath if is_memory && matches!(command.as_str(), "delete" | "rename") => {
-            format!("Cannot {command} the {MEMORY_ROOT} directory itself")
-        }
-        Code::NotAFile | Code::InvalidPath if is_memory && command == "create" => format!("File {path} already exists"),
-        Code::NotAFile | Code::InvalidPath if is_memory && command != "view" => {
-            format!("The path {path} is not a file.")
-        }
+        // Only the error of a link that leads out has a path: the one in the workspace.
+        Code::OutsideWorkspace if is_memory => match &error.path {
+            Some(path) => format!("Path /{path} would escape {MEMORY_ROOT} directory"),
+            None => error.message.clone(),
+        },
+        Code::InvalidPath if is_memory && error.path.as_deref() == Some(MEMORY_ROOT) => match command.as_str() {
+            "create" => format!("File {path} already exists"),
+            "delete" | "rename" => format!("Cannot {command} the {MEMORY_ROOT} directory itself"),
+            _ => format!("The path {path} is not a file."),
+        },
+        Code::NotAFile if is_memory && command == "create" => format!("File {path} already exists"),
+        Code::NotAFile if is_memory && command != "view" => format!("The path {path} is not a file."),
         Code::NotAFile if command != "view" && error.detail.as_deref() == Some(&Detail::IsDirectory) => {
             format!("The path {path} is a directory and only the `view` command can be used on directories")
         }

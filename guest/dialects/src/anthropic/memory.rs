@@ -34,17 +34,21 @@ pub fn request(args: &Args) -> Result<Request> {
 #[inline(never)]
 fn inside(args: &Args, name: &str) -> Result<String> {
     let path = args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))?;
-    let outside = || Error::at(Code::OutsideWorkspace, "use", &path, "it is not below /memories");
+    let outside = |message: String| Err(Error::new(Code::OutsideWorkspace, message));
     let below = path.strip_prefix(MEMORY_ROOT).filter(|below| below.is_empty() || below.starts_with('/'));
+    let Some(below) = below else { return outside(format!("Path must start with {MEMORY_ROOT}, got: {path}")) };
     let mut names = vec!["memories"];
-    for name in below.ok_or_else(outside)?.split('/').filter(|name| !matches!(*name, "" | ".")) {
+    for name in below.split('/').filter(|name| !matches!(*name, "" | ".")) {
         if name != ".." {
             names.push(name);
         } else if names.pop().is_none() {
-            return Err(outside());
+            break;
         }
     }
-    if names.first() == Some(&"memories") { Ok(names.join("/")) } else { Err(outside()) }
+    match names.first() {
+        Some(&"memories") => Ok(names.join("/")),
+        _ => outside(format!("Path {path} would escape {MEMORY_ROOT} directory")),
+    }
 }
 
 /// Returns the workspace path of the argument `name`, which is not the memory itself.

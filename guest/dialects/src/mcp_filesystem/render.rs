@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use paddock_types::entry::Kind;
+use paddock_types::error::{Term, Vocabulary};
 use paddock_types::response::{Entry, List, Stat, TreeNode};
 use serde_json::{Value, json};
 
@@ -21,11 +22,15 @@ pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
 }
 
 /// Adds a line to a listing that a limit cut short.
-pub fn with_rest(text: String, is_cut: bool) -> String {
-    match is_cut {
-        true => format!("{text}\n[there are more entries than one call lists: name a directory below this one]"),
-        false => text,
+pub fn with_rest(asked: &CallContext<'_>, text: String, is_cut: bool) -> String {
+    if !is_cut {
+        return text;
     }
+    let other = match asked.names.name(Term::FindTool) {
+        Some(find) => format!("`{find}` with a narrower pattern finds others"),
+        None => "name a directory below this one".to_owned(),
+    };
+    format!("{text}\n[there are more entries than one call lists: {other}]")
 }
 
 fn name(entry: &Entry) -> &str {
@@ -42,7 +47,7 @@ pub fn names(list: &List) -> String {
     lines.join("\n")
 }
 
-/// Renders entries with sizes, followed by the totals.
+/// Renders entries with sizes, followed by the totals, or their minimum if entries are missing.
 pub fn sizes(list: &List, by_size: bool) -> String {
     let mut entries: Vec<_> = list.entries.iter().collect();
     if by_size {
@@ -59,7 +64,10 @@ pub fn sizes(list: &List, by_size: bool) -> String {
     let directories = entries.iter().filter(|entry| entry.kind == Kind::Directory).count();
     let total: u64 = entries.iter().filter_map(|entry| entry.size).sum();
     let files = entries.len() - directories;
-    let _ = write!(out, "\nTotal: {files} files, {directories} directories\nCombined size: {}", size(total));
+    let least = if list.truncated { "at least " } else { "" };
+    let total = size(total);
+    let _ =
+        write!(out, "\nTotal: {least}{files} files, {least}{directories} directories\nCombined size: {least}{total}");
     out
 }
 

@@ -102,7 +102,13 @@ pub fn tree(tree: &Tree, names: &Names) -> String {
     let mut text = format!("{}/\n", printable(&tree.path));
     let has_cut = branches(&mut text, &tree.tree, 1);
     if tree.truncated {
-        text.push_str("[there is more: raise `limit`, or name a directory below]\n");
+        text.push_str("[there is more: ");
+        match names.name(Term::ListTool).filter(|_| tree.is_largest) {
+            Some(list) => {
+                let _ = writeln!(text, "name a directory below, or list one with `{list}`]");
+            }
+            None => text.push_str("raise `limit`, or name a directory below]\n"),
+        }
     } else if let Some(depth) = names.name(Term::Depth).filter(|_| has_cut) {
         let _ = writeln!(text, "[…: not listed, raise {depth}]");
     }

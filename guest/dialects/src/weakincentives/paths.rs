@@ -10,22 +10,18 @@ const MAX_NAME: usize = 80;
 /// A pattern for any text, `/` included.
 const ANY: &str = "{*,*/**/*}";
 
-/// Returns the argument `path` of a tool that lists or searches; empty or blank, it is the root.
+/// Returns the argument `path` of a tool that lists or searches; empty, it is the root.
 #[inline(never)]
 pub fn directory(args: &Args) -> String {
-    match args.text("path").trim() {
-        "" => ".".to_owned(),
-        path => path.to_owned(),
-    }
+    let path = args.text("path");
+    if path.is_empty() { ".".to_owned() } else { path }
 }
 
 /// Returns the argument `path` of a tool that needs one.
 #[inline(never)]
 pub fn named(args: &Args, operation: &str) -> Result<String> {
-    match args.text("path").trim() {
-        "" => Err(Error::at(Code::InvalidPath, operation, "", "the path is empty")),
-        path => Ok(path.to_owned()),
-    }
+    let path = args.text("path");
+    if path.is_empty() { Err(Error::at(Code::InvalidPath, operation, "", "the path is empty")) } else { Ok(path) }
 }
 
 /// Returns the argument `path` of a tool that makes a file or directory, within the bounds of the original. The depth of
@@ -44,7 +40,8 @@ pub fn made(args: &Args, operation: &str) -> Result<String> {
     if depth > MAX_DEPTH && !path.starts_with('/') {
         return refused("Path depth exceeds limit of 16 segments");
     }
-    if depth == 0 {
+    // As in the original, a blank path is the root here.
+    if depth == 0 || path.trim().is_empty() {
         return refused("cannot write to root directory");
     }
     Ok(path)
@@ -55,14 +52,16 @@ pub fn made(args: &Args, operation: &str) -> Result<String> {
 pub fn fnmatch(pattern: &str) -> String {
     // With a `/` at the start, a glob is compared with paths, not with names.
     let mut glob = String::from("/");
-    let mut rest = pattern.trim().trim_start_matches('/');
+    let mut rest = pattern.trim_start_matches('/');
     while let Some(at) = rest.find(['*', '[']) {
         let (before, after) = rest.split_at(at);
         glob.push_str(before);
         if let Some(class) = after.strip_prefix('[') {
             // The first character of a class is part of it, even if it is a bracket.
-            let end = class.char_indices().skip(1).find(|(_, c)| *c == ']').map_or(class.len(), |(at, _)| at + 1);
-            let (class, after) = class.split_at(end);
+            let first = if class.starts_with('!') { 2 } else { 1 };
+            let end = class.char_indices().skip(first).find(|(_, c)| *c == ']').map(|(at, _)| at + 1);
+            // A bracket that begins no class is a character.
+            let (class, after) = end.and_then(|end| class.split_at_checked(end)).unwrap_or(("[]", class));
             glob.extend(["[", class]);
             rest = after;
         } else {
@@ -91,8 +90,10 @@ mod tests {
             ("**/*.py", "/**/{*,*/**/*}.py"),
             ("src/**", "/src/{*,*/**/*}"),
             ("a.py", "/a.py"),
-            ("/a**b[*]c[]*]d[", "/a{*,*/**/*}b[*]c[]*]d["),
+            ("/a**b[*]c[]*]d[", "/a{*,*/**/*}b[*]c[]*]d[[]"),
+            ("[!]a]*[b", "/[!]a]{*,*/**/*}[[]b"),
             ("*/x", "/{*,*/**/*}/x"),
+            (" a.txt\n", "/ a.txt\n"),
             ("a/**/x", "/a/**/x"),
         ] {
             assert_eq!(fnmatch(pattern), glob, "{pattern}");

@@ -1,16 +1,62 @@
 //! Answers of searches.
 
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term, Vocabulary};
 use paddock_types::rendered::Rendered;
-use paddock_types::response;
 use paddock_types::response::Response;
-use serde_json::json;
+use paddock_types::{phrase, response};
+use serde_json::{Value, json};
 
 use paddock_text::page::CUT_MARK;
 
 use crate::answer::{CallContext, take};
 use crate::text::render;
-use crate::weakincentives::{file_entry, reported};
+use crate::weakincentives::{MAX_ENTRIES, reported};
+
+/// Maximum number of entries in a message. The value has all of them.
+const MESSAGE_ENTRIES: usize = 1_000;
+
+/// Renders the entries of a directory.
+pub fn ls(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let mut list = take!(List, response);
+    if list.truncated {
+        return Err(too_many(asked));
+    }
+    let entries: Vec<_> = list.entries.iter().map(file_entry).collect();
+    let rest = entries.len().saturating_sub(MESSAGE_ENTRIES);
+    list.entries.truncate(MESSAGE_ENTRIES);
+    Ok(listed(asked, entries.into(), Response::List(list), rest))
+}
+
+/// Renders a complete value, with a message that leaves `rest` entries out.
+#[inline(never)]
+fn listed(asked: &CallContext<'_>, value: Value, response: Response, rest: usize) -> Rendered {
+    let mut message = render(&response, &asked.names);
+    if rest > 0 {
+        let other = match asked.names.name(Term::FindTool) {
+            Some(find) => format!(": `{find}` with a narrower pattern shows others"),
+            None => String::new(),
+        };
+        message.push_str(&format!("[there are {rest} more entries{other}]\n"));
+    }
+    reported(value, message).truncated(rest > 0)
+}
+
+/// Returns the error of a listing that is too long for a value, which has no place for a mark.
+#[inline(never)]
+fn too_many(asked: &CallContext<'_>) -> Error {
+    let cause = format!("it has more entries than one call lists, {MAX_ENTRIES}");
+    Error::at(Code::LimitExceeded, "list", &asked.args.text("path"), cause)
+        .hint(phrase![Term::FindTool, " with a narrower pattern finds a part of them"])
+}
+
+fn file_entry(entry: &response::Entry) -> Value {
+    let response::Entry { path, size, details, .. } = entry;
+    // As in the original, an entry that is no directory is a file, whatever a link leads to.
+    let is_directory = details.target_kind.unwrap_or(entry.kind) == Kind::Directory;
+    let kind = if is_directory { "directory" } else { "file" };
+    json!({ "path": path, "kind": kind, "size_bytes": size, "content_hash": details.etag })
+}
 
 /// Maximum number of bytes of a line in the text for a model.
 const MAX_LINE: usize = 2_000;
@@ -22,12 +68,18 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
         response => response,
     };
     let mut glob = take!(Glob, response);
+    if glob.truncated {
+        return Err(too_many(asked));
+    }
     // They are about the pattern as it was rewritten.
     glob.notes.clear();
-    let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
+    // A link to a directory is found too.
+    glob.entries.retain(|entry| entry.kind == Kind::File);
+    let matches: Vec<_> = glob.entries.iter().map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
-    let truncated = glob.truncated;
-    Ok(reported(value, render(&Response::Glob(glob), &asked.names)).truncated(truncated))
+    glob.paths = glob.entries.iter().take(MESSAGE_ENTRIES).map(|entry| entry.path.clone()).collect();
+    let rest = glob.entries.len() - glob.paths.len();
+    Ok(listed(asked, value, Response::Glob(glob), rest))
 }
 
 /// Renders a search in something that is no directory, which finds nothing in the original.

@@ -35,6 +35,9 @@ pub struct List {
     pub limit: u32,
     #[serde(skip)]
     pub cursor: Option<String>,
+    /// Number of entries to leave out before the first one, for a caller who counts entries.
+    #[serde(skip)]
+    pub skip: u64,
     #[serde(skip)]
     pub details: Details,
     /// Whether the text may have more bytes than other results, for a caller who cannot continue it.
@@ -54,6 +57,7 @@ impl List {
             sort: ListSort::Name,
             limit: 200,
             cursor: None,
+            skip: 0,
             details: Details::default(),
             unlimited: false,
         }

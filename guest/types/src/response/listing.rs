@@ -38,6 +38,9 @@ pub struct List {
     pub skipped: Skipped,
     pub truncated: bool,
     pub next_cursor: Option<String>,
+    /// Number of entries before the first one, at most the number that the request leaves out.
+    #[serde(skip)]
+    pub passed: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -49,6 +52,9 @@ pub struct Tree {
     pub directories: u64,
     pub skipped: Skipped,
     pub truncated: bool,
+    /// Whether no larger limit returns more.
+    #[serde(skip)]
+    pub is_largest: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
