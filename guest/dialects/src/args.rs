@@ -181,7 +181,10 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
 fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Error> {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
     let error = |unknown: String| {
-        let takes = format!("it takes {}", known.join(", "));
+        let takes = match known.as_slice() {
+            [] => "it takes no arguments".to_owned(),
+            known => format!("it takes {}", known.join(", ")),
+        };
         let hint = match nearest(&unknown, &known) {
             Some(near) => format!("did you mean `{within}{near}`? {takes}"),
             None => takes,

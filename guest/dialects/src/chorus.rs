@@ -27,7 +27,9 @@ const NAMES: &[(Term, &str)] = &[
     (Term::Limit, "max_results"),
     (Term::NewText, "replace"),
     (Term::OldText, "find"),
+    (Term::PartTool, "file.read` with `offset` and `limit"),
     (Term::ReadTool, "file.read"),
+    (Term::SearchTool, "file.search"),
     (Term::WriteTool, "file.write"),
 ];
 

@@ -23,8 +23,14 @@ pub const DIALECT: Dialect =
     Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
-const NAMES: &[(Term, &str)] =
-    &[(Term::Offset, "start_line"), (Term::Pattern, "query"), (Term::WriteTool, "write_file")];
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "pattern"),
+    (Term::Offset, "start_line"),
+    (Term::Pattern, "query"),
+    (Term::PartTool, "read_file` with `start_line` and `end_line"),
+    (Term::SearchTool, "search_files"),
+    (Term::WriteTool, "write_file"),
+];
 
 /// Maximum number of matches in a search result.
 const MAX_MATCHES: u32 = 100;

@@ -27,11 +27,13 @@ pub const DIALECT: Dialect =
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
+    (Term::Backup, "backup_path"),
     (Term::Limit, "max_lines"),
     (Term::Offset, "skip_lines"),
     (Term::Parents, "recursive"),
     (Term::Path, "file_path"),
     (Term::Path, "directory_path"),
+    (Term::Sources, "source_paths"),
     (Term::BytesTool, "read_file` with `encoding: \"base64\""),
     (Term::DescribeTool, "get_file_metadata"),
     (Term::ListTool, "list_directory"),

@@ -25,7 +25,12 @@ pub const DIALECT: Dialect =
     Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
-const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "include"),
+    (Term::ListTool, "list_dir"),
+    (Term::PartTool, "read_file` with `offset` and `limit"),
+    (Term::SearchTool, "grep_files"),
+];
 
 /// Maximum size of a result in bytes and in lines; the first limit reached applies.
 const MAX_BYTES: usize = 8 * 1024;

@@ -205,7 +205,11 @@ fn made(
 ) -> Result<Made> {
     mistakes::check(edit)?;
     let text = &before.text;
-    let loose = (matching == EditMatching::WhiteSpace).then(|| lenient::splice(text, edit)).flatten();
+    let loose = match matching {
+        EditMatching::WhiteSpace => lenient::splice(text, edit)
+            .map_err(|several| mistakes::ambiguous(text, &several, Some(Pass::Trimmed.name())))?,
+        EditMatching::Exact | EditMatching::Punctuation => None,
+    };
     let (splices, is_exact) = match loose {
         Some(splice) => (vec![splice], true),
         None => splices(workspace, text, edit, (matching, label))?,
