@@ -267,7 +267,10 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
     let content = |found: &paddock_types::response::GrepMatch| {
         let before = found.before.iter().map(|line| line.text.as_str());
         let after = found.after.iter().map(|line| line.text.as_str());
-        before.chain([found.text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")
+        // The end of a part of a line has a mark already.
+        let start = if found.text_start > 0 { "…" } else { "" };
+        let text = format!("{start}{}", found.text);
+        before.chain([text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")
     };
     let shown: Vec<Value> = grep
         .matches

@@ -229,8 +229,12 @@ fn list(args: &Args) -> Result<Request> {
 }
 
 fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let mut notes = Vec::new();
     let (paths, skipped, truncated) = match response? {
-        Response::Glob(glob) => (glob.paths, glob.skipped, glob.truncated),
+        Response::Glob(glob) => {
+            notes = glob.notes;
+            (glob.paths, glob.skipped, glob.truncated)
+        }
         Response::List(list) => {
             let files = list.entries.into_iter().filter(|entry| entry.kind == Kind::File);
             (files.map(|entry| entry.path).collect(), list.skipped, list.truncated)
@@ -242,7 +246,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     if truncated {
         lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()).into());
     }
-    Ok(success(lines.join("\n")).truncated(truncated))
+    Ok(success(with_notes(lines.join("\n"), &notes)).truncated(truncated))
 }
 
 fn search(args: &Args) -> Result<Request> {
@@ -259,7 +263,8 @@ fn search(args: &Args) -> Result<Request> {
 fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &paddock_types::response::GrepMatch| {
-        format!("{}:{}:{}", printable(&found.path), found.line.saturating_sub(1), found.text)
+        let start = if found.text_start > 0 { "…" } else { "" };
+        format!("{}:{}:{start}{}", printable(&found.path), found.line.saturating_sub(1), found.text)
     };
     let mut lines: Vec<_> = grep.matches.iter().map(line).collect();
     if lines.is_empty() {
@@ -270,5 +275,5 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
         lines
             .push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));
     }
-    Ok(success(lines.join("\n")).truncated(grep.truncated))
+    Ok(success(with_notes(lines.join("\n"), &grep.notes)).truncated(grep.truncated))
 }

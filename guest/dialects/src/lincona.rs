@@ -278,7 +278,7 @@ fn grep_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
         format!("{}:{}:{text}", printable(&found.path), found.line)
     };
     if grep.matches.is_empty() && !grep.truncated {
-        return Ok(reported("No matches found.".to_owned(), false));
+        return Ok(reported(crate::text::with_notes("No matches found.".to_owned(), &grep.notes), false));
     }
     let (message, truncated) = capped(grep.matches.iter().map(line).collect::<Vec<_>>(), grep.truncated);
     Ok(reported(message, truncated))

@@ -87,6 +87,7 @@ fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<
     };
     // Lines such as `--- old` and `+++ new` begin another file, unless right counts include them.
     if !changes(&rows) {
+        *cursor = ahead;
         return strict;
     }
     check_open(&rows)?;

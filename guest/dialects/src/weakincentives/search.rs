@@ -22,12 +22,23 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
         response => response,
     };
     let mut glob = take!(Glob, response);
-    // They are about the pattern as it was rewritten.
-    glob.notes.clear();
+    let is_empty = glob.paths.is_empty() && !glob.truncated;
+    glob.notes = if is_empty { notes(&asked.args.text("pattern")) } else { Vec::new() };
     let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = glob.truncated;
     Ok(reported(value, render(&Response::Glob(glob), &asked.names)).truncated(truncated))
+}
+
+/// Returns notes about a pattern of names that matches nothing. Those of the search are about the pattern as it was
+/// rewritten.
+#[inline(never)]
+fn notes(pattern: &str) -> Vec<String> {
+    let mut notes = paddock_ops::advice::of_glob(pattern);
+    if pattern.starts_with('!') {
+        notes.push("`!` at the start of a pattern is literal text, and excludes nothing".to_owned());
+    }
+    notes
 }
 
 /// Renders a search in something that is no directory, which finds nothing in the original.
@@ -45,8 +56,7 @@ pub fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     };
     let mut grep = take!(Grep, response);
     if grep.files_searched == 0 {
-        // They are about the filter as it was rewritten.
-        grep.notes.clear();
+        grep.notes = asked.args.opt_text("glob_filter").map_or_else(Vec::new, |filter| notes(&filter));
     }
     let shown = |found: &response::GrepMatch| {
         let characters = |at: u64| {
