@@ -47,9 +47,8 @@ fn takes(params: &[Param], name: &str) -> bool {
 fn values(param: &Param) -> Vec<Value> {
     match param.kind {
         ParamKind::Text | ParamKind::Choice(_) => {
-            let texts = [
-                "text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none", "a(", "$9", "[",
-            ];
+            let texts =
+                ["text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none", "a(", "$9", "["];
             let choices = if let ParamKind::Choice(words) = param.kind { words } else { &[] };
             texts.iter().chain(choices).map(|text| json!(text)).collect()
         }
@@ -107,7 +106,8 @@ fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, reported: &str) 
     // Arguments of another tool are accepted if the message names that tool.
     let tools: Vec<_> = names.iter().filter_map(|name| dialect.tool(name)).chain([tool]).collect();
     // Some notes name an argument with its value: `offset=3`.
-    let assigned = reported.split(|c| !is_part(c) && c != '=').filter_map(|word| Some(word.split_once('=')?.0.to_owned()));
+    let assigned =
+        reported.split(|c| !is_part(c) && c != '=').filter_map(|word| Some(word.split_once('=')?.0.to_owned()));
     for name in names.iter().cloned().chain(assigned) {
         let is_known = dialect.tool(&name).is_some() || tools.iter().any(|tool| takes(tool.params, &name));
         let is_there = is_known || arguments.to_string().contains(name.as_str());

@@ -78,7 +78,8 @@ pub fn wider(glob: &str, path: &str) -> Vec<(String, String)> {
     }
     if !relative.starts_with("**") {
         let anywhere = format!("**/{relative}");
-        let note = format!("`{relative}` matches only at the top of the searched directory; `{anywhere}` matches below it");
+        let note =
+            format!("`{relative}` matches only at the top of the searched directory; `{anywhere}` matches below it");
         globs.push((anywhere, note));
     }
     globs

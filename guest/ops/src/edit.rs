@@ -476,7 +476,9 @@ mod tests {
             })
         };
         let edited = |text: &str, old: &str, new: &str| call(text, &[replacement(old, new)]);
-        let note = || vec!["edit 1 matched with Unicode punctuation as ASCII; the file keeps its punctuation where the new text repeats the old".to_owned()];
+        let note = || {
+            vec!["edit 1 matched with Unicode punctuation as ASCII; the file keeps its punctuation where the new text repeats the old".to_owned()]
+        };
         let text = "say\u{a0}“one” – “two”\r\nnext ’\r\n";
         let new = edited(text, "say \"one\" - \"two\"\nnext", "say \"one\" - \"2\"\nmore\nnext");
         assert_eq!(new, Ok(("say\u{a0}“one” – “2”\r\nmore\r\nnext ’\r\n".to_owned(), note())));

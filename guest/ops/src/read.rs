@@ -240,8 +240,7 @@ impl Reader<'_> {
     fn line_too_long(&self, line: u64) -> Error {
         let max = self.workspace.policy.limits.max_result_bytes;
         let cause = format!("line {line} is longer than {max} bytes of text, the maximum of one call");
-        Error::at(Code::TooLarge, OPERATION, &self.args.path, cause)
-            .hint(phrase![Term::SearchTool, " searches in it"])
+        Error::at(Code::TooLarge, OPERATION, &self.args.path, cause).hint(phrase![Term::SearchTool, " searches in it"])
     }
 
     fn layout(&self, format: Format) -> Layout {

@@ -17,7 +17,8 @@ pub fn notes(workspace: &Workspace<'_>, args: &request::Grep, files: u64, bytes:
     if files == 0 {
         let Some(glob) = args.glob.clone() else { return Vec::new() };
         let (include_hidden, include_ignored) = (args.include_hidden, args.include_ignored);
-        let glob = request::Glob { path: args.path.clone(), include_hidden, include_ignored, ..request::Glob::of(glob) };
+        let glob =
+            request::Glob { path: args.path.clone(), include_hidden, include_ignored, ..request::Glob::of(glob) };
         return crate::glob::notes(workspace, &glob);
     }
     let mut notes = advice::of_pattern(args);
