@@ -19,7 +19,7 @@ use crate::text::{continuation, endings, no_lines, render};
 mod done;
 mod item;
 
-use crate::dotnet_prompt::done::{Done, transferred};
+use crate::dotnet_prompt::done::{Done, transfer, transferred};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -393,13 +393,4 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     });
     let truncated = list.truncated;
     Ok(Rendered::new(&value, render(&Response::List(list), &asked.names)).truncated(truncated))
-}
-
-fn transfer(args: &Args) -> request::Transfer {
-    request::Transfer {
-        source: args.text("source_path"),
-        destination: args.text("destination_path"),
-        overwrite: args.flag("overwrite"),
-        recursive: false,
-    }
 }
