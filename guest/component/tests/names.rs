@@ -15,6 +15,7 @@ use paddock_vfs::{Filesystem, Open};
 use serde_json::{Map, Value, json};
 
 const TEXT: &str = "one\ntwo\ntwo\n";
+const POLICY: &str = r#"{"limits": {"max_file_bytes": 100}}"#;
 
 fn fixture() -> MemoryFs {
     let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
@@ -47,7 +48,7 @@ fn values(param: &Param) -> Vec<Value> {
     match param.kind {
         ParamKind::Text | ParamKind::Choice(_) => {
             let texts =
-                ["text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none", "a(", "$9"];
+                ["text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none", "a(", "$9", "["];
             let choices = if let ParamKind::Choice(words) = param.kind { words } else { &[] };
             texts.iter().chain(choices).map(|text| json!(text)).collect()
         }
@@ -91,29 +92,40 @@ fn calls(tool: &ToolSpec) -> Vec<Value> {
     calls
 }
 
+/// Returns whether `name` is an argument or a tool in the typed interface, whose names a dialect may lack.
+fn is_typed(name: &str) -> bool {
+    let typed = DIALECTS.iter().find(|dialect| dialect.name == "paddock").unwrap();
+    Term::ALL.iter().any(|term| term.name() == name)
+        || typed.all().any(|tool| tool.name == name || tool.params.iter().any(|param| param.name == name))
+}
+
 fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, reported: &str) {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let name = |quoted: &'_ str| quoted.split(|c| !is_part(c)).next().unwrap_or_default().to_owned();
     let names: Vec<_> = reported.split('`').skip(1).step_by(2).map(name).collect();
     // Arguments of another tool are accepted if the message names that tool.
     let tools: Vec<_> = names.iter().filter_map(|name| dialect.tool(name)).chain([tool]).collect();
-    for name in &names {
-        let is_ours = Term::ALL.iter().any(|term| term.name() == name);
-        let is_known = dialect.tool(name).is_some() || tools.iter().any(|tool| takes(tool.params, name));
+    // Some notes name an argument with its value: `offset=3`.
+    let assigned =
+        reported.split(|c| !is_part(c) && c != '=').filter_map(|word| Some(word.split_once('=')?.0.to_owned()));
+    for name in names.iter().cloned().chain(assigned) {
+        let is_known = dialect.tool(&name).is_some() || tools.iter().any(|tool| takes(tool.params, &name));
         let is_there = is_known || arguments.to_string().contains(name.as_str());
-        assert!(!is_ours || is_there, "{} {} {arguments}: `{name}` in {reported}", dialect.name, tool.name);
+        assert!(!is_typed(&name) || is_there, "{} {} {arguments}: `{name}` in {reported}", dialect.name, tool.name);
     }
 }
 
 #[test]
-fn hints_name_what_the_caller_has() {
-    let policy = Policy::parse(r#"{"limits": {"max_file_bytes": 100}}"#, "paddock").unwrap();
+fn messages_name_what_the_caller_has() {
+    let policy = Policy::parse(POLICY, "paddock").unwrap();
     let mut hints = std::collections::BTreeSet::new();
     for dialect in DIALECTS {
         for tool in dialect.tools {
             for arguments in calls(tool) {
                 let outcome = engine::call(&fixture(), &policy, dialect.name, tool.name, &arguments.to_string());
+                check(dialect, tool, &arguments, &outcome.text);
                 let Some(error) = outcome.error else { continue };
+                check(dialect, tool, &arguments, &error.message);
                 check(dialect, tool, &arguments, error.hint.as_deref().unwrap_or_default());
                 hints.extend(error.hint.map(|hint| (dialect.name, hint)));
             }

@@ -26,7 +26,11 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 /// Names of arguments and tools in this dialect.
-const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "old_str")];
+const NAMES: &[(Term, &str)] = &[
+    (Term::NewText, "new_str"),
+    (Term::OldText, "old_str"),
+    (Term::PartTool, "str_replace_based_edit_tool` with `view_range"),
+];
 
 const EDITOR: &str = "str_replace_based_edit_tool";
 const MEMORY: &str = "memory";

@@ -180,15 +180,27 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
 /// Returns an error for each member that no row has, with the argument that may be meant.
 fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Error> {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
-    let error = |unknown: String| {
-        let takes = format!("it takes {}", known.join(", "));
-        let hint = match nearest(&unknown, &known) {
-            Some(near) => format!("did you mean `{within}{near}`? {takes}"),
-            None => takes,
-        };
-        Error::new(Code::InvalidArgument, format!("unknown argument `{within}{unknown}`")).hint(hint)
+    let takes = match known.as_slice() {
+        [] => "it takes no arguments".to_owned(),
+        known => format!("it takes {}", known.join(", ")),
     };
-    lenient_args::unknown(params, given).into_iter().map(error).collect()
+    let mut names = lenient_args::unknown(params, given);
+    let last = names.pop();
+    let error = |name: &String, takes: Option<&str>| {
+        let error = Error::new(Code::InvalidArgument, format!("unknown argument `{within}{name}`"));
+        let near = lenient_args::lines_hint(params, given, name)
+            .or_else(|| nearest(name, &known).map(|near| format!("did you mean `{within}{near}`?")));
+        // The arguments are listed once.
+        match (near, takes) {
+            (Some(near), Some(takes)) => error.hint(format!("{near} {takes}")),
+            (Some(hint), None) => error.hint(hint),
+            (None, Some(takes)) => error.hint(takes),
+            (None, None) => error,
+        }
+    };
+    let mut errors: Vec<_> = names.iter().map(|name| error(name, None)).collect();
+    errors.extend(last.map(|name| error(&name, Some(&takes))));
+    errors
 }
 
 /// Joins the mistakes of a call to one error.

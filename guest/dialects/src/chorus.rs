@@ -27,7 +27,9 @@ const NAMES: &[(Term, &str)] = &[
     (Term::Limit, "max_results"),
     (Term::NewText, "replace"),
     (Term::OldText, "find"),
+    (Term::PartTool, "file.read` with `offset` and `limit"),
     (Term::ReadTool, "file.read"),
+    (Term::SearchTool, "file.search"),
     (Term::WriteTool, "file.write"),
 ];
 
@@ -273,7 +275,10 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
     let content = |found: &paddock_types::response::GrepMatch| {
         let before = found.before.iter().map(|line| line.text.as_str());
         let after = found.after.iter().map(|line| line.text.as_str());
-        before.chain([found.text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")
+        // The end of a part of a line has a mark already.
+        let start = if found.text_start > 0 { "…" } else { "" };
+        let text = format!("{start}{}", found.text);
+        before.chain([text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")
     };
     let shown: Vec<Value> = grep
         .matches

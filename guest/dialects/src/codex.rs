@@ -26,8 +26,15 @@ pub const DIALECT: Dialect =
     Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
-const NAMES: &[(Term, &str)] =
-    &[(Term::Glob, "include"), (Term::Path, "file_path"), (Term::Path, "dir_path"), (Term::ListTool, "list_dir")];
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "include"),
+    (Term::Patch, "input"),
+    (Term::Path, "file_path"),
+    (Term::Path, "dir_path"),
+    (Term::ListTool, "list_dir"),
+    (Term::PartTool, "read_file` with `offset` and `limit"),
+    (Term::SearchTool, "grep_files"),
+];
 
 /// Maximum number of characters of a rendered line or entry.
 const LINE_CHARS: usize = 500;

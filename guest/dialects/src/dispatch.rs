@@ -23,8 +23,14 @@ pub const DIALECT: Dialect =
     Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
-const NAMES: &[(Term, &str)] =
-    &[(Term::Offset, "start_line"), (Term::Pattern, "query"), (Term::WriteTool, "write_file")];
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "pattern"),
+    (Term::Offset, "start_line"),
+    (Term::Pattern, "query"),
+    (Term::PartTool, "read_file` with `start_line` and `end_line"),
+    (Term::SearchTool, "search_files"),
+    (Term::WriteTool, "write_file"),
+];
 
 /// Maximum number of matches in a search result.
 const MAX_MATCHES: u32 = 100;
@@ -227,8 +233,12 @@ fn list(args: &Args) -> Result<Request> {
 }
 
 fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let mut notes = Vec::new();
     let (paths, skipped, truncated) = match response? {
-        Response::Glob(glob) => (glob.paths, glob.skipped, glob.truncated),
+        Response::Glob(glob) => {
+            notes = glob.notes;
+            (glob.paths, glob.skipped, glob.truncated)
+        }
         Response::List(list) => {
             let files = list.entries.into_iter().filter(|entry| entry.kind == Kind::File);
             (files.map(|entry| entry.path).collect(), list.skipped, list.truncated)
@@ -240,7 +250,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     if truncated {
         lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()).into());
     }
-    Ok(success(lines.join("\n")).truncated(truncated))
+    Ok(success(with_notes(lines.join("\n"), &notes)).truncated(truncated))
 }
 
 fn search(args: &Args) -> Result<Request> {
@@ -257,7 +267,8 @@ fn search(args: &Args) -> Result<Request> {
 fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &paddock_types::response::GrepMatch| {
-        format!("{}:{}:{}", printable(&found.path), found.line.saturating_sub(1), found.text)
+        let start = if found.text_start > 0 { "…" } else { "" };
+        format!("{}:{}:{start}{}", printable(&found.path), found.line.saturating_sub(1), found.text)
     };
     let mut lines: Vec<_> = grep.matches.iter().map(line).collect();
     if lines.is_empty() {
@@ -268,5 +279,5 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
         lines
             .push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));
     }
-    Ok(success(lines.join("\n")).truncated(grep.truncated))
+    Ok(success(with_notes(lines.join("\n"), &grep.notes)).truncated(grep.truncated))
 }

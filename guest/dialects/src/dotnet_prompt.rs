@@ -19,7 +19,7 @@ use crate::text::{continuation, endings, no_lines, render};
 mod done;
 mod item;
 
-use crate::dotnet_prompt::done::{Done, transferred};
+use crate::dotnet_prompt::done::{Done, transfer, transferred};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -27,11 +27,13 @@ pub const DIALECT: Dialect =
 
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
+    (Term::Backup, "backup_path"),
     (Term::Limit, "max_lines"),
     (Term::Offset, "skip_lines"),
     (Term::Parents, "recursive"),
     (Term::Path, "file_path"),
     (Term::Path, "directory_path"),
+    (Term::Sources, "source_paths"),
     (Term::BytesTool, "read_file` with `encoding: \"base64\""),
     (Term::DescribeTool, "get_file_metadata"),
     (Term::ListTool, "list_directory"),
@@ -391,13 +393,4 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     });
     let truncated = list.truncated;
     Ok(Rendered::new(&value, render(&Response::List(list), &asked.names)).truncated(truncated))
-}
-
-fn transfer(args: &Args) -> request::Transfer {
-    request::Transfer {
-        source: args.text("source_path"),
-        destination: args.text("destination_path"),
-        overwrite: args.flag("overwrite"),
-        recursive: false,
-    }
 }

@@ -25,7 +25,12 @@ pub const DIALECT: Dialect =
     Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
 
 /// Names of arguments and tools in this dialect.
-const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "include"),
+    (Term::ListTool, "list_dir"),
+    (Term::PartTool, "read_file` with `offset` and `limit"),
+    (Term::SearchTool, "grep_files"),
+];
 
 /// Maximum size of a result in bytes and in lines; the first limit reached applies.
 const MAX_BYTES: usize = 8 * 1024;
@@ -271,7 +276,7 @@ fn grep_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
         format!("{}:{}:{text}", printable(&found.path), found.line)
     };
     if grep.matches.is_empty() && !grep.truncated {
-        return Ok(reported("No matches found.".to_owned(), false));
+        return Ok(reported(crate::text::with_notes("No matches found.".to_owned(), &grep.notes), false));
     }
     let (message, truncated) = capped(grep.matches.iter().map(line).collect::<Vec<_>>(), grep.truncated);
     Ok(reported(message, truncated))

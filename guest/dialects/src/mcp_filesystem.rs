@@ -33,6 +33,7 @@ const NAMES: &[(Term, &str)] = &[
     (Term::BytesTool, "read_media_file"),
     (Term::FindTool, "search_files"),
     (Term::ListTool, "list_directory"),
+    (Term::PartTool, "read_text_file` with `head` or `tail"),
     (Term::WriteTool, "write_file"),
 ];
 

@@ -1,7 +1,7 @@
 //! The `openai` dialect: the operations of OpenAI's `apply_patch` tool, one file per call, with its headerless V4A
 //! diff.
 
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::match_pass::Pass;
 use paddock_types::rendered::Rendered;
 use paddock_types::request;
@@ -19,7 +19,10 @@ use crate::text::with_notes;
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
-    Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[], confined: &[] };
+    Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: NAMES, confined: &[] };
+
+/// Names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[(Term::Patch, "diff")];
 
 const OPERATION: &[Param] = &[
     choice("type", &["create_file", "update_file", "delete_file"], "update_file", "What to do"),

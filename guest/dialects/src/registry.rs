@@ -60,7 +60,10 @@ pub fn find(list: &str) -> Result<Toolset> {
         };
         selected = tool.map(|_| dialect);
         match tool {
-            Some(tool) => set.add(dialect, dialect.tool(tool).ok_or_else(|| unknown_tool(dialect, tool))?)?,
+            Some(tool) => {
+                let unlisted = if tool == item { names() } else { Vec::new() };
+                set.add(dialect, dialect.tool(tool).ok_or_else(|| unknown_tool(dialect, tool, unlisted))?)?;
+            }
             None => set.add_all(dialect)?,
         }
     }
@@ -75,8 +78,8 @@ fn unknown_dialect(name: &str) -> Error {
     }
 }
 
-fn unknown_tool(dialect: &Dialect, name: &str) -> Error {
-    let mut candidates = names();
+/// Returns the error of a name that no tool of the dialect has. The name may stand for one of `candidates` too.
+fn unknown_tool(dialect: &Dialect, name: &str, mut candidates: Vec<&'static str>) -> Error {
     let dialects = candidates.len();
     for tools in [dialect.tools, dialect.commands] {
         for tool in tools {

@@ -25,7 +25,11 @@ pub fn render(response: &Response, names: &Names) -> String {
         Response::Read(read) => reading::read(read, names),
         Response::ReadMany(many) => reading::read_many(many, names),
         Response::Write(write) => {
-            let verb = if write.created { "created" } else { "wrote" };
+            let verb = match (write.created, write.appended) {
+                (true, _) => "created",
+                (false, true) => "appended to",
+                (false, false) => "wrote",
+            };
             with_notes(format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written), &write.notes)
         }
         Response::Edit(edit) => edit_text(edit),

@@ -39,6 +39,8 @@ const NAMES: &[(Term, &str)] = &[
     (Term::OldText, "old_string"),
     (Term::FindTool, "glob"),
     (Term::ListTool, "ls"),
+    (Term::PartTool, "read_file` with `offset` and `limit"),
+    (Term::SearchTool, "grep"),
     (Term::WriteTool, "write_file"),
 ];
 

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use paddock_types::path::below;
 use paddock_types::request::{Grep, LetterCase};
 
 /// Characters that are easily confused, as character classes of a regular expression.
@@ -44,18 +45,44 @@ pub fn of_glob(glob: &str) -> Vec<String> {
         let braced: Vec<_> = glob.split(',').map(str::trim).collect();
         notes.push(format!("a comma in a glob is literal text; `{{{}}}` matches each of these", braced.join(",")));
     }
-    let relative = glob.trim_start_matches("./").trim_start_matches('/');
     if glob.starts_with('/') {
+        let relative = relative(glob);
         notes.push(format!(
             "a glob is relative to the searched directory, so that `{glob}` was searched as `{relative}`"
         ));
-    } else if let Some((above, name)) = relative.rsplit_once('/')
-        && !glob.contains("**")
-        && name.contains(['*', '?', '[', '{'])
-    {
-        notes.push(format!("`{glob}` matches entries of `{above}` itself; `{above}/**/{name}` also matches below it"));
     }
     notes
+}
+
+fn relative(glob: &str) -> &str {
+    glob.trim_start_matches("./").trim_start_matches('/')
+}
+
+/// Returns globs that may be meant by a glob with directories that matches nothing below the directory `path`, each with
+/// the note for the case that it matches.
+pub fn wider(glob: &str, path: &str) -> Vec<(String, String)> {
+    let relative = relative(glob);
+    let Some((above, name)) = relative.rsplit_once('/').filter(|_| !glob.starts_with('/')) else { return Vec::new() };
+    let mut globs = Vec::new();
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    if let Some(rest) = below(relative, path).filter(|rest| !rest.is_empty()) {
+        // A bare name would match at every depth.
+        let rest = if rest.contains('/') { rest.to_owned() } else { format!("./{rest}") };
+        let note = format!("a glob is relative to the searched directory `{path}`: `{rest}` matches there");
+        globs.push((rest, note));
+    }
+    if !glob.contains(['{', '}']) && !above.contains("**") {
+        let deeper = format!("{above}/**/{name}");
+        let note = format!("`{relative}` matches entries of `{above}` itself; `{deeper}` also matches below it");
+        globs.push((deeper, note));
+    }
+    if !relative.starts_with("**") {
+        let anywhere = format!("**/{relative}");
+        let note =
+            format!("`{relative}` matches only at the top of the searched directory; `{anywhere}` matches below it");
+        globs.push((anywhere, note));
+    }
+    globs
 }
 
 /// Returns a pattern that ignores letter case and the kind of spaces, quotes and dashes. Returns `None` if that would
@@ -125,11 +152,22 @@ mod tests {
         for (glob, instead) in [
             ("*.rs,*.toml", "`{*.rs,*.toml}`"),
             ("*.rs, *.toml", "`{*.rs,*.toml}`"),
-            ("src/*.rs", "`src/**/*.rs`"),
             ("/src/**", "searched as `src/**`"),
         ] {
             let notes = of_glob(glob);
             assert!(notes.len() == 1 && notes[0].contains(instead), "{glob}: {notes:?}");
+        }
+    }
+
+    #[test]
+    fn wider_globs() {
+        let globs = |glob: &str, path: &str| wider(glob, path).into_iter().map(|(glob, _)| glob).collect::<Vec<_>>();
+        assert_eq!(globs("src/*.rs", "."), ["src/**/*.rs", "**/src/*.rs"]);
+        assert_eq!(globs("./src/*.rs", "src"), ["./*.rs", "src/**/*.rs", "**/src/*.rs"]);
+        assert_eq!(globs("a/b/{c,d/e}", "./a/"), ["b/{c,d/e}", "**/a/b/{c,d/e}"]);
+        assert_eq!(globs("src/**/*.rs", "."), ["**/src/**/*.rs"]);
+        for glob in ["*.rs", "./*.rs", "**/*.rs", "/src/*.rs"] {
+            assert_eq!(globs(glob, "."), Vec::<String>::new(), "{glob}");
         }
     }
 

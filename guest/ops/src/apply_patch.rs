@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use paddock_patch::{Action, FilePatch, Hunk, MAX_REJECTS, plan};
 use paddock_text::encoding::is_binary;
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Detail, Error, Result, printable};
+use paddock_types::error::{Code, Detail, Error, Result, Term, printable};
 use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 use paddock_types::response::PatchAction;
@@ -75,7 +75,7 @@ impl<'w> Plan<'w> {
         let limits = &workspace.policy.limits;
         if patch.len() as u64 > limits.max_file_bytes {
             let cause = format!("it has {} bytes, and at most {} are taken", patch.len(), limits.max_file_bytes);
-            return Err(Error::argument("patch", cause).hint("split it into several patches"));
+            return Err(Error::argument(Term::Patch, cause).hint("split it into several patches"));
         }
         let parts = paddock_patch::parse(patch, args.matching)?;
         if parts.len() as u64 > limits.max_files {

@@ -168,7 +168,11 @@ fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, arg
                     ));
                 }
                 if !is_exact {
-                    notes.push(format!("edit {} matched {}", index + 1, Pass::Punctuation.name()));
+                    notes.push(format!(
+                        "edit {} matched {}; the file keeps its punctuation where the new text repeats the old",
+                        index + 1,
+                        Pass::Punctuation.name()
+                    ));
                 }
                 let changes = diff::compose(&changes, &splices);
                 edited = Some(Edited {
@@ -205,7 +209,11 @@ fn made(
 ) -> Result<Made> {
     mistakes::check(edit)?;
     let text = &before.text;
-    let loose = (matching == EditMatching::WhiteSpace).then(|| lenient::splice(text, edit)).flatten();
+    let loose = match matching {
+        EditMatching::WhiteSpace => lenient::splice(text, edit)
+            .map_err(|several| mistakes::ambiguous(text, &several, Some(Pass::Trimmed.name())))?,
+        EditMatching::Exact | EditMatching::Punctuation => None,
+    };
     let (splices, is_exact) = match loose {
         Some(splice) => (vec![splice], true),
         None => splices(workspace, text, edit, (matching, label))?,
@@ -468,7 +476,9 @@ mod tests {
             })
         };
         let edited = |text: &str, old: &str, new: &str| call(text, &[replacement(old, new)]);
-        let note = || vec!["edit 1 matched with Unicode punctuation as ASCII".to_owned()];
+        let note = || {
+            vec!["edit 1 matched with Unicode punctuation as ASCII; the file keeps its punctuation where the new text repeats the old".to_owned()]
+        };
         let text = "say\u{a0}“one” – “two”\r\nnext ’\r\n";
         let new = edited(text, "say \"one\" - \"two\"\nnext", "say \"one\" - \"2\"\nmore\nnext");
         assert_eq!(new, Ok(("say\u{a0}“one” – “2”\r\nmore\r\nnext ’\r\n".to_owned(), note())));

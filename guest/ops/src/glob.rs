@@ -24,6 +24,8 @@ use crate::operation::{ChangingOperation, Operation};
 pub mod partitions;
 
 const OPERATION: &str = "search";
+/// Number of entries that a search for a similar glob visits between two looks at its matches.
+const STEP: u64 = 256;
 
 impl Operation for request::Glob {
     fn name(&self) -> &'static str {
@@ -70,21 +72,48 @@ fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: respon
         result.entries = details::entries(workspace, wanted, &result.paths);
     }
     if result.paths.is_empty() && !result.truncated && args.cursor.is_none() {
-        result.notes = notes(workspace, &args.path, &args.pattern);
+        result.notes = notes(workspace, args);
     }
     result
 }
 
 /// Returns notes about a glob without a match.
-pub(super) fn notes(workspace: &Workspace<'_>, path: &str, glob: &str) -> Vec<String> {
+pub(super) fn notes(workspace: &Workspace<'_>, args: &request::Glob) -> Vec<String> {
+    let (path, glob) = (&args.path, &args.pattern);
     let name = glob.trim_matches('/');
     let below = format!("{}/{name}", path.trim_end_matches('/'));
     let resolved = if name.contains(['*', '?', '[', '{']) { None } else { workspace.resolve(&below, OPERATION).ok() };
     let kind = resolved.and_then(|resolved| resolved.stat).map(|stat| stat.kind);
     match kind {
         Some(Kind::Directory) => vec![format!("`{name}` is a directory; `{name}/**` matches the files below it")],
-        _ => advice::of_glob(glob),
+        _ => {
+            let mut notes = advice::of_glob(glob);
+            if notes.is_empty() {
+                notes.extend(wider(workspace, args));
+            }
+            notes
+        }
     }
+}
+
+/// Returns a note about a similar glob that has a match.
+fn wider(workspace: &Workspace<'_>, args: &request::Glob) -> Option<String> {
+    let searched = workspace.resolve(&args.path, OPERATION).ok()?.path;
+    for (pattern, note) in advice::wider(&args.pattern, &searched) {
+        let scope = Rc::new(SearchScope::new(workspace, &request::Glob { pattern, ..args.clone() }).ok()?);
+        let mut search = Search::new(&scope, scope.walk(None, None).ok()?, room(workspace, args));
+        let mut visited = 0;
+        while search.paths.is_empty() {
+            visited += STEP;
+            if !search.advance(visited) {
+                break;
+            }
+        }
+        if !search.paths.is_empty() {
+            return Some(note);
+        }
+    }
+    None
 }
 
 fn begin<'w>(

@@ -1,12 +1,12 @@
 //! Lists the backups of changes, newest first.
 
-use paddock_types::entry::Time;
+use paddock_types::entry::{Kind, Time};
 use paddock_types::error::Result;
 use paddock_types::response::Response;
 use paddock_types::{request, response, time};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup;
-use paddock_workspace::change::backup::Saved;
+use paddock_workspace::change::backup::{Action, Entry, Saved};
 
 use crate::operation::{ChangingOperation, Operation};
 use crate::recorder::Recorder;
@@ -52,10 +52,16 @@ pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<respons
         }
         let changes = record.as_ref().map(|record| record.entries.as_slice()).unwrap_or_default();
         let mut paths: Vec<String> = Vec::new();
-        for entry in changes {
-            // A rule may be newer than the change, and another session may have had other rules.
-            let is_hidden = workspace.is_hidden_from_agent(&entry.path);
-            paths.push(if is_hidden { HIDDEN.to_owned() } else { entry.path.clone() });
+        let is_new_directory = |entry: &Entry| (entry.action, entry.kind) == (Action::Created, Kind::Directory);
+        // A text has only the first paths, and directories are mostly those that a file needed.
+        for of_directories in [false, true] {
+            for entry in changes.iter().filter(|entry| is_new_directory(entry) == of_directories) {
+                for path in entry.paths() {
+                    // A rule may be newer than the change, and another session may have had other rules.
+                    let is_hidden = workspace.is_hidden_from_agent(path);
+                    paths.push(if is_hidden { HIDDEN.to_owned() } else { path.clone() });
+                }
+            }
         }
         entries.push(response::HistoryEntry {
             time: time::rfc3339_seconds(Time { seconds: ms / 1_000, nanoseconds: 0 }).unwrap_or_default(),

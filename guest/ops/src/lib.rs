@@ -1,7 +1,7 @@
 //! Operations, one file each: [`operation::Operation`] is their contract. An operation takes the workspace and its arguments with all defaults filled in, and
 //! returns data, which the dialect renders.
 
-mod advice;
+pub mod advice;
 pub mod approval;
 pub mod overlay;
 

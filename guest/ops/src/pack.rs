@@ -63,13 +63,13 @@ impl ChangingOperation for request::Pack {
 /// Packs files and directories into a zip archive.
 pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::Pack> {
     if args.sources.is_empty() {
-        return Err(Error::argument("sources", "nothing is named").hint("give the files and directories to pack"));
+        return Err(Error::argument(Term::Sources, "nothing is named").hint("give the files and directories to pack"));
     }
     let target = target(workspace, args)?;
     let mut plan = Plan::new(workspace, &target);
     args.sources.iter().try_for_each(|source| plan.source(source))?;
     if plan.items.is_empty() {
-        return Err(Error::argument("sources", "they contain nothing to pack").hint("name other ones"));
+        return Err(Error::argument(Term::Sources, "they contain nothing to pack").hint("name other ones"));
     }
     let (archive, bytes) = plan.archive()?;
     let archive = FileContent::from(archive);
@@ -230,7 +230,7 @@ impl<'w> Plan<'w> {
             Some(there) => {
                 let (one, other) = (printable(&there.path), printable(&path));
                 let cause = format!("`{one}` and `{other}` would have one name in the archive");
-                return Err(Error::argument("sources", cause).hint("pack them into two archives"));
+                return Err(Error::argument(Term::Sources, cause).hint("pack them into two archives"));
             }
             None if self.items.len() as u64 >= self.workspace.policy.limits.max_files => {
                 let max = self.workspace.policy.limits.max_files;
@@ -336,7 +336,9 @@ impl<'w> Plan<'w> {
         let mut notes: Vec<_> = reported.map(|(count, reason)| format!("left out: {count} {reason}")).collect();
         let load = self.items.keys().filter(|name| protected(name).is_some()).count();
         if load > 0 {
-            notes.push(format!("{load} entries have protected names, such as `.git`: `unpack` does not write those"));
+            notes.push(format!(
+                "{load} entries have protected names, such as `.git`: with them, the archive cannot be unpacked here"
+            ));
         }
         notes
     }
@@ -465,7 +467,7 @@ mod tests {
             "left out: 2 excluded by `.agentignore`",
             "left out: 1 symbolic links, which are not followed",
             "left out: 1 with names that would not be the same everywhere",
-            "2 entries have protected names, such as `.git`: `unpack` does not write those",
+            "2 entries have protected names, such as `.git`: with them, the archive cannot be unpacked here",
         ];
         assert_eq!(result.notes, expected);
         for source in ["d/.env", "d/keys", "d/keys/a"] {

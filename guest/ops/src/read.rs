@@ -59,7 +59,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
     let format = content.format(&sample, requested_path);
     let max = args.max_bytes.map(|max| max.min(workspace.policy.limits.max_file_bytes));
     if let Some(max) = max.filter(|max| content.size() > *max) {
-        return Err(workspace.larger_than(&resolved, OPERATION, content.size(), max));
+        let error = workspace.larger_than(&resolved, OPERATION, content.size(), max);
+        let is_allowed = content.size() <= workspace.policy.limits.max_file_bytes;
+        return Err(if is_allowed { error.hint(phrase![Term::MaxSize, " allows larger files"]) } else { error });
     }
     let sha256 = if args.checksum { Some(content.sha256()?) } else { None };
     let etag = match &sha256 {
@@ -164,7 +166,8 @@ impl Reader<'_> {
         };
         let is_short = next_offset.is_some() && page.end.saturating_sub(page.start) + 1 < requested;
         if self.args.unlimited && (is_short || page.cut) {
-            return Err(self.too_large(requested));
+            let is_one_line = requested == 1 || page.content.len() as u64 > self.workspace.policy.limits.max_file_bytes;
+            return Err(self.too_large(requested, is_one_line));
         }
         result.start_line = page.start;
         result.end_line = page.end;
@@ -215,14 +218,19 @@ impl Reader<'_> {
             .detail(Detail::PastEnd { argument, total })
     }
 
-    /// Returns the error for lines that are more text than a call may hold.
-    fn too_large(&self, requested: u64) -> Error {
+    /// Returns the error for lines that are more text than a call may hold, of which one alone may be too much.
+    fn too_large(&self, requested: u64, is_one_line: bool) -> Error {
         let max = self.workspace.policy.limits.max_file_bytes;
         let what = if requested == u64::MAX { "it is" } else { "the requested lines are" };
         let cause = format!("{what} more than {max} bytes of text, the maximum of one call");
-        Error::at(Code::TooLarge, OPERATION, &self.args.path, cause)
+        let error = Error::at(Code::TooLarge, OPERATION, &self.args.path, cause);
+        if is_one_line {
+            return error.hint(phrase![Term::SearchTool, " searches in it"]);
+        }
+        error
             .hint(phrase![Term::Limit, " or ", Term::Tail, " reads fewer lines"])
-            .or_hint("search in it instead")
+            .or_hint(phrase![Term::Limit, " reads fewer lines"])
+            .or_hint(phrase![Term::PartTool, " reads a part of it"])
     }
 
     fn layout(&self, format: Format) -> Layout {

@@ -1,5 +1,6 @@
 //! Reads several files. The failure of one file is reported in its entry.
 
+use paddock_search::glob::Glob;
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::request::Read;
 use paddock_types::response::{ReadManyEntry, ReadOutcome, Response, Skipped};
@@ -97,6 +98,8 @@ fn bytes(limit: u64) -> usize {
 
 /// Returns the files that the pattern matches, whether there are more, and the entries that the search left out.
 fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool, Skipped)> {
+    // The search would name the argument as its own tool does.
+    Glob::parse(pattern, || Term::Glob.into(), &workspace.root_names())?;
     let found = crate::glob::run(
         workspace,
         &request::Glob {

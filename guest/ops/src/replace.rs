@@ -115,6 +115,7 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) 
         total_files: 0,
         replacements: 0,
         searched: 0,
+        same: 0,
         bytes: 0,
         unchangeable: Vec::new(),
         skipped: Skipped::default(),
@@ -150,6 +151,8 @@ struct Found<'w> {
     total_files: u64,
     replacements: u64,
     searched: u64,
+    /// Number of matches that the replacement leaves as they are, in files that do not change.
+    same: u64,
     /// Total bytes of the files that change, before and after.
     bytes: u64,
     /// Files with matches that cannot be changed, each with the reason.
@@ -265,7 +268,10 @@ impl Found<'_> {
         let splices = splices.map_err(|excess| too_much(&resolved, excess, limit))?;
         let new = match old.splice(&splices) {
             Ok(new) if new.len() > limit => return Err(too_much(&resolved, Excess::Bytes, limit)),
-            Ok(new) if *old.bytes() == *new => return Ok(None),
+            Ok(new) if *old.bytes() == *new => {
+                self.same += splices.len() as u64;
+                return Ok(None);
+            }
             new => new,
         };
         let new = self
@@ -336,7 +342,10 @@ impl Found<'_> {
 
     fn notes(&self, args: &request::Replace) -> Vec<String> {
         if self.files.is_empty() && self.unchangeable.is_empty() {
-            return near::notes(self.workspace, &args.search(), self.searched, 0);
+            return match self.same {
+                0 => near::notes(self.workspace, &args.search(), self.searched, 0),
+                same => vec![format!("there are {same} matches, and the replacement is the same text")],
+            };
         }
         let named = self.unchangeable.iter().take(MAX_NOTED);
         let mut notes: Vec<_> =

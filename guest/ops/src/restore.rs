@@ -47,8 +47,10 @@ fn undo(workspace: &Workspace<'_>, args: &request::Restore, chosen: &Chosen<'_>)
     let mut result = response::Restore { backup: workspace.backup(), notes: undo.notes, ..Default::default() };
     // Paths whose change stays are not listed, and the others once.
     for ChosenEntry { entry, .. } in &entries {
-        if undo.unrestored.insert(entry.path.clone()) {
-            result.restored.push(entry.path.clone());
+        for path in entry.paths() {
+            if undo.unrestored.insert(path.clone()) {
+                result.restored.push(path.clone());
+            }
         }
     }
     for call in &chosen.calls {
@@ -68,7 +70,7 @@ pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(V
     chosen.check_visible(workspace)?;
     let (mut backups, mut paths, mut listed) = (Vec::new(), Vec::new(), BTreeSet::new());
     for ChosenEntry { entry, .. } in chosen.entries() {
-        for path in [Some(&entry.path), entry.to.as_ref()].into_iter().flatten() {
+        for path in entry.paths() {
             if listed.insert(path.clone()) {
                 paths.push(path.clone());
             }

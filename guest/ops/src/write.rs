@@ -76,7 +76,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
     check_size(workspace, &resolved, args.content.len() as u64 / 3)?;
     let old = resolved.stat.map(|_| workspace.read_whole(&resolved, OPERATION)).transpose()?.map(|(bytes, _)| bytes);
     paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &resolved, OPERATION)?;
-    let (new, note) = match &old {
+    let (new, notes) = match &old {
         Some(old) if args.append && !old.is_empty() => appended(&resolved, old, requested_path, &args.content)?,
         _ => written(&resolved, old.as_deref(), requested_path, &args.content)?,
     };
@@ -88,6 +88,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         path: resolved.path.clone(),
         bytes_written: new.size().saturating_sub(kept as u64),
         created: old.is_none(),
+        appended: args.append && old.is_some(),
         etag: Some(new.etag()),
         backup: None,
         notes: Vec::new(),
@@ -99,7 +100,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
             vec![FileChange { resolved, old: old.map(Into::into), new: Some(new), to: None }],
         )?;
         result.backup = workspace.backup();
-        result.notes.extend(note);
+        result.notes.extend(notes);
     }
     Ok(result)
 }
@@ -153,7 +154,7 @@ fn written(
     old: Option<&[u8]>,
     requested_path: Option<&'static Encoding>,
     content: &str,
-) -> Result<(Vec<u8>, Option<String>)> {
+) -> Result<(Vec<u8>, Vec<String>)> {
     let (content, marked) = match content.strip_prefix('\u{feff}') {
         Some(content) => (content, true),
         None => (content, false),
@@ -167,7 +168,8 @@ fn written(
     let detected = Detected { encoding, bom: bom.len() };
     let new = Document::decode_as(bom, detected).encode_like(content);
     let new = new.map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
-    Ok((new, old.filter(|_| before.is_some()).and_then(|old| changed_endings(old, content))))
+    let note = old.filter(|_| before.is_some()).and_then(|old| changed_endings(old, content));
+    Ok((new, note.into_iter().collect()))
 }
 
 /// Returns a note if a file with CRLF line endings is replaced by text with others. Callers often do not see them.
@@ -177,6 +179,14 @@ fn changed_endings(old: &[u8], content: &str) -> Option<String> {
     lost.then(|| "the lines ended in CRLF before, and now end as in the given text, in LF".to_owned())
 }
 
+/// Returns a note if the appended text ends its lines otherwise than the file.
+fn mixed_endings(before: &str, content: &str) -> Option<String> {
+    let (before, added) = (eol::detect(before), eol::detect(content));
+    let is_mixed = before != added && before != Eol::None && added != Eol::None;
+    let [before, added] = [before, added].map(|ending| ending.as_str().to_uppercase());
+    is_mixed.then(|| format!("the lines of the file end in {before}, and those of the appended text in {added}"))
+}
+
 /// Returns the bytes of a file with text appended. A last line without an ending gets one, and a note says so: the text
 /// would otherwise continue that line.
 fn appended(
@@ -184,7 +194,7 @@ fn appended(
     old: &[u8],
     requested_path: Option<&'static Encoding>,
     content: &str,
-) -> Result<(Vec<u8>, Option<String>)> {
+) -> Result<(Vec<u8>, Vec<String>)> {
     if requested_path.is_none() && encoding::is_binary(old) {
         return Err(content::binary(resolved, OPERATION, old.len() as u64, old)
             .hint(phrase!["text is appended to text; give ", Term::Encoding, " if it is text after all"])
@@ -207,7 +217,11 @@ fn appended(
     let ending = if is_joined { eol::near(&document.text, end) } else { "" };
     let splice = Splice { range: end..end, text: format!("{ending}{content}") };
     let new = document.splice(&[splice]).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
-    Ok((new, is_joined.then(|| "the last line had no line ending, and got one before the appended text".to_owned())))
+    let mut notes: Vec<_> = mixed_endings(&document.text, content).into_iter().collect();
+    if is_joined {
+        notes.push("the last line had no line ending, and got one before the appended text".to_owned());
+    }
+    Ok((new, notes))
 }
 
 #[cfg(test)]

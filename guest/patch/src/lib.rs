@@ -154,6 +154,8 @@ pub fn parse(patch: &str, matching: Matching) -> Result<Vec<FilePatch<'_>>> {
         return Err(formats(Error::new(Code::PatchInvalid, "the patch is empty")));
     }
     match codex::body(patch)? {
+        // The caller of V4A gives only the chunks: their first line is line 1.
+        Some(body) if matching == Matching::V4a => codex::parse(Cursor { number: 0, ..body }, matching),
         Some(body) => codex::parse(body, matching),
         None => unified::parse(Cursor::new(patch), matching),
     }
@@ -164,9 +166,10 @@ fn parse_strictly(patch: &str) -> Result<Vec<FilePatch<'_>>> {
     parse(patch, Matching::Strict)
 }
 
-/// Returns the error of a patch that does not parse, with the line of the patch.
+/// Returns the error of a patch that does not parse, with the line of the patch; 0 for the patch as a whole.
 fn invalid(line: usize, cause: impl std::fmt::Display) -> Error {
-    Error::new(Code::PatchInvalid, format!("cannot read the patch: line {line}: {cause}"))
+    let line = if line > 0 { format!("line {line}: ") } else { String::new() };
+    Error::new(Code::PatchInvalid, format!("cannot read the patch: {line}{cause}"))
 }
 
 /// Adds a description of both formats to the hint.

@@ -106,10 +106,10 @@ fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<
         _ => return strict,
     };
     let is_short = Counts::parse(header.text).is_some_and(|counts| old < counts.old || new < counts.new);
-    if !ends_hunk(ahead, is_short)? {
+    if !changes(&rows) || !ends_hunk(ahead, is_short)? {
         return strict;
     }
-    check_rows(header, &rows)?;
+    check_open(&rows)?;
     *cursor = ahead;
     Ok(Hunk { place, line: header.number, rows, mistake: Some(mistake) })
 }
@@ -185,11 +185,15 @@ fn counted<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p
 
 fn check_rows(header: PatchLine<'_>, rows: &[Row<'_>]) -> Result<()> {
     check_open(rows)?;
-    if rows.iter().all(|row| row.kind == RowKind::Keep) {
+    if !changes(rows) {
         return Err(invalid(header.number, "the hunk changes nothing")
             .hint("lines to remove start with `-`, lines to add with `+`"));
     }
     Ok(())
+}
+
+fn changes(rows: &[Row<'_>]) -> bool {
+    rows.iter().any(|row| row.kind != RowKind::Keep)
 }
 
 /// Reads `\ No newline at end of file` if it comes next.
@@ -430,6 +434,15 @@ mod tests {
         // The next file and the signature of a mail end a hunk.
         let files = "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
         assert_eq!(crate::parse(files, Matching::Corrected).unwrap().len(), 2);
+        // Lines that look like the header of a file.
+        for (counts, cause) in [
+            ("@@ -1,2 +1,2 @@", "line 7: this line is beyond what the header of its hunk counts"),
+            ("@@ -1,9 +1,9 @@", "line 3: the hunk header counts 9 old and 9 new lines, and 3 and 3 were there"),
+        ] {
+            let patch = with(&format!("{counts}\n a\n--- old\n+++ new\n b\n"));
+            let error = crate::parse(patch, Matching::Corrected).unwrap_err();
+            assert!(error.message().contains(cause), "{}", error.message());
+        }
         // The place of an insertion without context cannot be verified.
         for patch in ["@@ -3 +3,2 @@\n+b\n", "@@\n+b\n", "@@ -1,2 +1,2 @@\n a\n"] {
             assert_eq!(crate::parse(with(patch), Matching::Corrected).unwrap_err().code, Code::PatchInvalid, "{patch}");

@@ -10,6 +10,8 @@ use crate::lines::{Line, Lines, Source};
 
 /// Marker at the end of a truncated line.
 pub const CUT_MARK: &str = "… [truncated line]";
+/// Part of the marker at the end of a truncated line that is otherwise unchanged, before the number of the next byte.
+pub const RAW_CUT_MARK: &str = " continues at byte ";
 
 /// Limits and format of a page.
 #[derive(Clone, Copy, Debug)]
@@ -214,7 +216,7 @@ impl Builder<'_> {
         let shown = text.get(..text.floor_char_boundary(self.layout.bytes)).unwrap_or_default();
         let rest = line.start + codec::byte_at(kept, self.layout.encoding, shown) as u64 + 1;
         self.content.push_str(shown);
-        self.content.push_str(&format!("… [line {number} continues: `mode` `base64`, `offset` {rest}]"));
+        self.content.push_str(&format!("… [line {number}{RAW_CUT_MARK}{rest}]"));
         true
     }
 
@@ -266,11 +268,11 @@ mod tests {
     fn a_raw_line_says_where_its_rest_is() {
         let layout = Layout { bytes: 4, raw: true, ..PLAIN };
         let page = read(b"ab\n0123456\nz", 1, &layout);
-        assert_eq!(page.content, "0123… [line 2 continues: `mode` `base64`, `offset` 8]");
+        assert_eq!(page.content, "0123… [line 2 continues at byte 8]");
         assert!(page.more && page.cut);
         let utf16: Vec<u8> = "0123456".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let page = read(&utf16, 0, &Layout { encoding: UTF_16LE, ..layout });
-        assert_eq!(page.content, "0123… [line 1 continues: `mode` `base64`, `offset` 9]");
+        assert_eq!(page.content, "0123… [line 1 continues at byte 9]");
     }
 
     #[test]

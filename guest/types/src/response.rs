@@ -162,6 +162,9 @@ pub struct Write {
     pub path: String,
     pub bytes_written: u64,
     pub created: bool,
+    /// Whether the bytes follow the content that the file had.
+    #[serde(skip)]
+    pub appended: bool,
     pub etag: Option<String>,
     pub backup: Option<String>,
     pub notes: Vec<String>,

@@ -94,8 +94,11 @@ impl Entry {
 
 /// Returns the snapshot of a token, if it belongs to a call with the same arguments.
 pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result<Snapshot> {
-    let anew =
-        "call without `since` for a new token; what changed before it is not known then, so read again what matters";
+    let anew = phrase![
+        "call without ",
+        Term::Since,
+        " for a new token; what changed before it is not known then, so read again what matters"
+    ];
     if parts(token).is_none() {
         return Err(Error::argument(Term::Since, "it is not a token").hint(anew));
     }

@@ -295,7 +295,8 @@ impl<'a> Workspace<'a> {
         let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
         Error::at(Code::TooLarge, operation, &resolved.requested_path, cause)
             .hint(phrase![Term::PartTool, ", and ", Term::SearchTool, ", work on files of any size"])
-            .or_hint("read a part of it, or search in it")
+            .or_hint(phrase![Term::PartTool, " works on files of any size"])
+            .or_hint("the policy's `limits.max_file_bytes` allows no more")
     }
 }
 

@@ -348,7 +348,8 @@ impl<'w> Resolution<'w> {
     /// a root.
     fn leads_out(&self) -> Error {
         let cause = "a symbolic link on it leads outside the workspace or has an absolute target";
-        self.workspace.outside(self.requested_path, self.operation, cause)
+        Error::at(Code::OutsideWorkspace, self.operation, self.requested_path, cause)
+            .hint("use a path that does not pass through that link")
     }
 
     fn dir(&self) -> Result<&Dir> {

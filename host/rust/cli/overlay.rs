@@ -84,9 +84,19 @@ impl Named {
     /// Opens the workspace in the overlay. Fails if there is no such overlay: an overlay exists from its first change on,
     /// and a misspelt name would look like one without changes.
     fn open(self) -> anyhow::Result<Workspace> {
+        self.open_if(Workspace::has_overlay_directory)
+    }
+
+    /// Opens the workspace in the overlay. Fails if the overlay has neither changes nor checkpoints, as after a commit: it
+    /// is not listed then.
+    fn open_listed(self) -> anyhow::Result<Workspace> {
+        self.open_if(Workspace::has_overlay_content)
+    }
+
+    fn open_if(self, exists: fn(&Workspace) -> bool) -> anyhow::Result<Workspace> {
         let name = self.name.clone();
         let workspace = self.workspace.in_overlay(self.name).open()?;
-        if !workspace.has_overlay_directory() {
+        if !exists(&workspace) {
             let known = match workspace.overlays()?.as_slice() {
                 [] => "this workspace has no overlays".to_owned(),
                 names => format!("the overlays are {}", escape(&names.join(", "))),
@@ -105,11 +115,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
             return Ok(status(true));
         }
-        Act::Status(named) => overview(&named.open()?),
-        Act::Diff { named, paths } => named.open()?.diff(&paths, true).map(|diff| diff.patch),
+        Act::Status(named) => overview(&named.open_listed()?),
+        Act::Diff { named, paths } => named.open_listed()?.diff(&paths, true).map(|diff| diff.patch),
+        // A commit that was killed after its last change is repeated without an error.
         Act::Commit { named, paths, merge } => return commit(&named.open()?, &paths, merge),
         Act::Discard { named, paths } => {
-            named.open()?.discard(&paths).map(|gone| format!("thrown away: {}\n", listed(&gone)))
+            named.open_listed()?.discard(&paths).map(|gone| format!("thrown away: {}\n", listed(&gone)))
         }
         Act::Checkpoint { named, checkpoint } => {
             named.open()?.checkpoint(&checkpoint).map(|()| format!("kept as `{checkpoint}`\n"))

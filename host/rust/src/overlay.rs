@@ -71,6 +71,11 @@ impl OverlayDir {
         self.directory.get()
     }
 
+    /// Returns whether the overlay has changes or checkpoints.
+    pub(crate) fn has_content(&self) -> bool {
+        self.get().is_some_and(|directory| is_in_use(&directory))
+    }
+
     /// Returns the mounts of the base, with their rights.
     pub(crate) fn base(&self) -> &[Mount] {
         &self.base

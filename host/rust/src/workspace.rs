@@ -161,6 +161,11 @@ impl Workspace {
         self.overlay_dir().is_some_and(|overlay| overlay.get().is_some())
     }
 
+    /// Returns whether the overlay of the workspace has changes or checkpoints.
+    pub fn has_overlay_content(&self) -> bool {
+        self.overlay_dir().is_some_and(OverlayDir::has_content)
+    }
+
     /// Returns the names of the overlays over this workspace that have changes or checkpoints, in order.
     pub fn overlays(&self) -> std::io::Result<Vec<String>> {
         let roots = &self.guests().roots;

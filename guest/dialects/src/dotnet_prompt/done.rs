@@ -1,10 +1,12 @@
 //! Results of operations in the form of `FileOperationResult`.
 
 use paddock_types::rendered::Rendered;
+use paddock_types::request;
 use paddock_types::response::Response;
 use serde_json::Value;
 
 use crate::answer::CallContext;
+use crate::args::Args;
 use crate::text::render;
 
 /// Result of an operation: the specification's `FileOperationResult`.
@@ -57,4 +59,14 @@ pub fn transferred(operation: &'static str, asked: &CallContext<'_>, response: R
     };
     let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
     done.backup(transfer.backup.clone()).reported(asked, &response)
+}
+
+/// Returns the request of a tool with a source and a destination.
+pub fn transfer(args: &Args) -> request::Transfer {
+    request::Transfer {
+        source: args.text("source_path"),
+        destination: args.text("destination_path"),
+        overwrite: args.flag("overwrite"),
+        recursive: false,
+    }
 }

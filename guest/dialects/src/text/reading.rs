@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use paddock_text::page::{CUT_MARK, RAW_CUT_MARK};
 use paddock_types::digest::short_etag;
-use paddock_types::error::printable;
+use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{Read, ReadMany, ReadOutcome};
 
 use crate::text::hunks;
@@ -32,9 +33,8 @@ pub fn read(read: &Read, names: &Names) -> String {
     }
     if let Some(next) = read.next_offset {
         tail = continues(read, "offset", next);
-    } else if read.truncated {
-        tail.push_str("long lines were cut; mode=raw shows them whole");
     }
+    add_cuts(&mut tail, read, names);
     add_line_endings(&mut tail, read);
     if let Some(etag) = etag {
         add(&mut tail, "etag ");
@@ -44,6 +44,21 @@ pub fn read(read: &Read, names: &Names) -> String {
         let _ = write!(text, "[{tail}]");
     }
     text
+}
+
+/// Says how to read what a page leaves out of its lines.
+fn add_cuts(tail: &mut String, read: &Read, names: &Names) {
+    let mode = names.name(Term::Mode);
+    let is_raw = read.content.contains(RAW_CUT_MARK);
+    let has_cut = read.truncated && read.next_offset.is_none();
+    match mode.filter(|_| is_raw || read.content.contains(CUT_MARK)) {
+        Some(mode) if is_raw && read.truncated => {
+            add(tail, &format!("{mode}=base64 with that byte as offset shows the rest of the line"));
+        }
+        Some(mode) if has_cut => add(tail, &format!("long lines were cut; {mode}=raw shows more of them")),
+        None if has_cut => add(tail, "not all of the lines fit"),
+        Some(_) | None => {}
+    }
 }
 
 /// Says which lines a read returned, and which value of the argument `offset` continues it.

@@ -71,8 +71,7 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     if glob.truncated {
         return Err(too_many(asked));
     }
-    // They are about the pattern as it was rewritten.
-    glob.notes.clear();
+    glob.notes = if glob.entries.is_empty() { notes(&asked.args.text("pattern")) } else { Vec::new() };
     // A link to a directory is found too.
     glob.entries.retain(|entry| entry.kind == Kind::File);
     let matches: Vec<_> = glob.entries.iter().map(file_entry).collect();
@@ -80,6 +79,17 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     glob.paths = glob.entries.iter().take(MESSAGE_ENTRIES).map(|entry| entry.path.clone()).collect();
     let rest = glob.entries.len() - glob.paths.len();
     Ok(listed(asked, value, Response::Glob(glob), rest))
+}
+
+/// Returns notes about a pattern of names that matches nothing. Those of the search are about the pattern as it was
+/// rewritten.
+#[inline(never)]
+fn notes(pattern: &str) -> Vec<String> {
+    let mut notes = paddock_ops::advice::of_glob(pattern);
+    if pattern.starts_with('!') {
+        notes.push("`!` at the start of a pattern is literal text, and excludes nothing".to_owned());
+    }
+    notes
 }
 
 /// Renders a search in something that is no directory, which finds nothing in the original.
@@ -97,8 +107,7 @@ pub fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     };
     let mut grep = take!(Grep, response);
     if grep.files_searched == 0 {
-        // They are about the filter as it was rewritten.
-        grep.notes.clear();
+        grep.notes = asked.args.opt_text("glob_filter").map_or_else(Vec::new, |filter| notes(&filter));
     }
     let shown = |found: &response::GrepMatch| {
         let characters = |at: u64| {

@@ -10,6 +10,8 @@ use paddock_types::match_pass::Pass;
 use paddock_types::request::Replacement;
 use similar::DiffOp;
 
+use crate::edit::MAX_COUNTED;
+
 /// Maximum number of words and characters of an edit whose punctuation may differ, because the comparison of the old with
 /// the new text takes quadratic time.
 const MAX_UNITS: usize = 10_000;
@@ -68,23 +70,34 @@ fn units(text: &str) -> Vec<&str> {
     units
 }
 
-/// Returns the replacement of whole lines, if only the white space around them differs; `None` if the text occurs exactly, or if its lines do not match exactly
-/// once.
-pub fn splice(text: &str, edit: &Replacement) -> Option<Splice> {
+/// Returns the replacement of whole lines, if only the white space around them differs; `None` if the text occurs
+/// exactly, or if no lines match.
+///
+/// # Errors
+///
+/// The ranges of the lines that match, if there are several.
+pub fn splice(text: &str, edit: &Replacement) -> Result<Option<Splice>, Vec<Range<usize>>> {
     if !find::occurrences(text, &edit.old_text, true, 1).is_empty() {
-        return None;
+        return Ok(None);
     }
     let lines = Lines::new(text);
     let old: Vec<&str> = split(&edit.old_text).collect();
-    let resolved_paths = Haystack::new(&lines, Pass::Trimmed).find(&old, 0, 2);
-    let [resolved] = resolved_paths.as_slice() else { return None };
-    let last = lines.get(resolved + old.len() - 1)?;
-    let range = lines.start(*resolved)..lines.start(resolved + old.len()) - last.ending.len();
-    let indent = leading(lines.get(*resolved)?.text);
+    let places = Haystack::new(&lines, Pass::Trimmed).find(&old, 0, MAX_COUNTED + 1);
+    let end = |place: usize| {
+        let ending = lines.get(place + old.len() - 1).map_or(0, |last| last.ending.len());
+        lines.start(place + old.len()) - ending
+    };
+    let place = match places.as_slice() {
+        [] => return Ok(None),
+        [place] => *place,
+        places => return Err(places.iter().map(|place| lines.start(*place)..end(*place)).collect()),
+    };
+    let range = lines.start(place)..end(place);
+    let indent = lines.get(place).map_or("", |line| leading(line.text));
     let new: Vec<_> =
         split(&edit.new_text).enumerate().map(|(index, line)| indented(indent, old.get(index), index, line)).collect();
     let text = eol::with_ending(&new.join("\n"), eol::near(text, range.start)).into_owned();
-    Some(Splice { range, text })
+    Ok(Some(Splice { range, text }))
 }
 
 fn split(text: &str) -> impl Iterator<Item = &str> {
@@ -115,7 +128,7 @@ mod tests {
 
     fn edited(text: &str, old: &str, new: &str) -> Option<String> {
         let edit = Replacement { old_text: old.to_owned(), new_text: new.to_owned(), replace_all: false };
-        let splice = splice(text, &edit)?;
+        let splice = splice(text, &edit).ok()??;
         let mut text = text.to_owned();
         text.replace_range(splice.range, &splice.text);
         Some(text)
@@ -135,6 +148,12 @@ mod tests {
         assert_eq!(edited(" a\nx\n a\n", "a\n", "b"), None);
         assert_eq!(edited(" a b\n  a  b\n", "\ta b", "c"), Some(" c\n  a  b\n".to_owned()));
         assert_eq!(edited("x\n", "y", "z"), None);
+    }
+
+    #[test]
+    fn several_places_are_returned() {
+        let edit = Replacement { old_text: "\ta".to_owned(), new_text: "b".to_owned(), replace_all: false };
+        assert_eq!(splice(" a\r\nx\n  a", &edit).err(), Some(vec![0..2, 6..9]));
     }
 
     #[test]

@@ -15,8 +15,11 @@ const MAX_SECOND: u64 = 64 << 20;
 /// otherwise about its pattern.
 pub fn notes(workspace: &Workspace<'_>, args: &request::Grep, files: u64, bytes: u64) -> Vec<String> {
     if files == 0 {
-        let glob = args.glob.as_deref();
-        return glob.map_or_else(Vec::new, |glob| crate::glob::notes(workspace, &args.path, glob));
+        let Some(glob) = args.glob.clone() else { return Vec::new() };
+        let (include_hidden, include_ignored) = (args.include_hidden, args.include_ignored);
+        let glob =
+            request::Glob { path: args.path.clone(), include_hidden, include_ignored, ..request::Glob::of(glob) };
+        return crate::glob::notes(workspace, &glob);
     }
     let mut notes = advice::of_pattern(args);
     if notes.is_empty() && bytes <= MAX_SECOND {

@@ -162,7 +162,7 @@ impl Source for OpenContent<'_> {
                 "the time of one call ran out",
             )
             .hint(phrase!["ask for lines nearer to the start, or use ", Term::SearchTool])
-            .or_hint("ask for lines nearer to the start, or search in it"));
+            .or_hint("ask for lines nearer to the start"));
         }
         let mut read = 0;
         while read < CHUNK {

@@ -86,7 +86,7 @@ impl<'w> Chosen<'w> {
     /// Fails, without naming a path, if `.agentignore` hides a path of the entries from the caller.
     pub fn check_visible(&self, workspace: &Workspace<'_>) -> Result<()> {
         for ChosenEntry { entry, call, .. } in self.entries() {
-            for path in [Some(&entry.path), entry.to.as_ref()].into_iter().flatten() {
+            for path in entry.paths() {
                 if workspace.is_hidden_from_agent(path) {
                     let cause = format!("the backup `{}` holds a path that `.agentignore` hides", call.id);
                     return Err(Error::new(Code::Denied, cause).hint(phrase![

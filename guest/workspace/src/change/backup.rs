@@ -109,6 +109,11 @@ impl Entry {
     pub fn of(action: Action, path: &str, kind: Kind) -> Self {
         Self { kind, after: None, ..Self::file(action, path, None) }
     }
+
+    /// Returns the path, and the destination of a move.
+    pub fn paths(&self) -> impl Iterator<Item = &String> {
+        [Some(&self.path), self.to.as_ref()].into_iter().flatten()
+    }
 }
 
 /// A record that is being written.

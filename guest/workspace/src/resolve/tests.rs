@@ -105,6 +105,7 @@ fn dot_dot_does_not_lead_out() {
         for path in ["up", "up/x", "over"] {
             let error = fails(workspace, path, Code::OutsideWorkspace);
             assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
+            assert_eq!(error.hint_text().unwrap(), "use a path that does not pass through that link");
         }
         // The caller's own `..`, after a link that was fine.
         leads(workspace, "into/..", ".", Kind::Directory);
@@ -333,7 +334,7 @@ fn an_absolute_path_is_below_the_root_of_the_longest_name() {
             let resolved = workspace.resolve(path, "read").unwrap();
             assert_eq!((resolved.root, resolved.path.as_str()), (root, to), "{path}");
         }
-        for path in ["/workspaces/a", "/etc/passwd", "/", "/home/me", "/vendor/..", "/vendor/up"] {
+        for path in ["/workspaces/a", "/etc/passwd", "/", "/home/me", "/vendor/.."] {
             let hint = fails(workspace, path, Code::OutsideWorkspace).hint_text().unwrap();
             assert_eq!(
                 hint, "use a path relative to the workspace, or one below `/vendor`, `/workspace/sub`",

@@ -87,7 +87,7 @@ impl Retained {
         let unread = (omitted > 0).then(|| Unread { session, offset: output.start + (at + page.len()) as u64 });
         let stdout = Captured {
             text: page.to_owned(),
-            bytes: rest.len() as u64,
+            bytes: output.text.len() as u64,
             truncated: omitted > 0,
             omitted: omitted as u64,
         };
@@ -168,6 +168,7 @@ mod tests {
             assert!(page.stdout.text.len() <= 50 && page.notes.is_empty() && page.exit_code == Some(0));
             read += &page.stdout.text;
             assert_eq!(page.stdout.omitted, (text.len() - read.len()) as u64);
+            assert_eq!(page.stdout.bytes, text.len() as u64);
             match page.unread {
                 Some(unread) => offset = unread.offset,
                 None => break,
