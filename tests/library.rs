@@ -33,6 +33,34 @@ fn typed_operations_say_what_the_tools_say() {
 }
 
 #[test]
+fn errors_of_typed_operations_name_methods_and_fields_of_this_library() {
+    let workspace = Workspace::memory(Policy::default()).unwrap();
+    workspace.load(&archive_of("b.bin", b"\0\x01\x02")).unwrap();
+    let hint = |error: ToolError| error.hint.unwrap();
+    let binary = workspace.read(&ReadArgs::new("b.bin")).unwrap_err();
+    assert_eq!(hint(binary), "`read` with `mode: \"base64\"` gives its bytes");
+    let end = workspace.write(&WriteArgs::new("x/", "")).unwrap_err();
+    assert_eq!(hint(end), "leave the `/` at the end out, or use `make_directory`");
+    assert_eq!(hint(workspace.read(&ReadArgs::new(".")).unwrap_err()), "`list` shows a directory");
+    let many = workspace.read_many(&ReadManyArgs::paths(["b.bin"])).unwrap();
+    let entry = many.entries.into_iter().next().unwrap();
+    assert_eq!(hint(entry.outcome.unwrap_err()), "`read` with `mode: \"base64\"` gives its bytes");
+    let grep = GrepArgs { cursor: Some("x".to_owned()), ..GrepArgs::new("(") };
+    assert!(hint(workspace.grep(&grep).unwrap_err()).contains("`fixed`"));
+    let outcome = workspace.call("read_files", r#"{"files": [{"path": "b.bin"}]}"#);
+    assert!(outcome.result.contains("`read_file` with"), "{}", outcome.result);
+}
+
+/// Returns a tar archive of one file.
+fn archive_of(path: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes.len() as u64);
+    archive.append_data(&mut header, path, bytes).unwrap();
+    archive.into_inner().unwrap()
+}
+
+#[test]
 fn what_is_planned_what_changed_and_what_is_known() {
     let workspace = Workspace::memory(Policy::default()).unwrap();
     let text: String = (0..50).map(|line| format!("line {line}\n")).collect();

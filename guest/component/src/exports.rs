@@ -22,7 +22,7 @@ use paddock_dialects::{call, registry, schema};
 use paddock_ops::{audit, overlay};
 use paddock_types::accessed_paths::AccessedPaths;
 use paddock_types::approval_plan::{Decision, Plan};
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error, NameCase, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::policy::{Backend, Policy};
 use paddock_types::request::{Move, Request};
@@ -42,6 +42,8 @@ thread_local! {
     /// Policy of the last call, and its dialect. The host sets the policy at the start of the instance, so it stays
     /// valid.
     static POLICY: Cell<Option<(String, Policy)>> = const { Cell::new(None) };
+    /// Letter case of the host's names, from the policy.
+    static NAME_CASE: Cell<NameCase> = const { Cell::new(NameCase::Kebab) };
     /// Tree of the memory backend, which persists between calls.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
     /// The host's approval decision for the next call.
@@ -310,6 +312,7 @@ fn policy(dialect: &str) -> Result<Policy> {
         _ => Policy::parse(std::env::var("PADDOCK_POLICY").as_deref().unwrap_or("{}"), dialect)?,
     };
     policy.host.decision = DECISION.take();
+    NAME_CASE.set(policy.host.names);
     Ok(policy)
 }
 

@@ -29,7 +29,7 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
 #[inline(never)]
 fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": [] });
-    reported(value, format!("[nothing was searched: {}]", error.message()))
+    reported(value, format!("[nothing was searched: {}]", error.message.full_text(&asked.names)))
 }
 
 /// Renders matches. Offsets in a line count characters, as in Python.
