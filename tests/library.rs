@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 
 use paddock::types::*;
-use paddock::{Access, Engine, Error, Limits, Policy, Workspace};
+use paddock::{Access, CallOptions, Engine, Error, Limits, Policy, Workspace};
 use tempfile::TempDir;
 
 #[test]
@@ -58,6 +58,35 @@ fn archive_of(path: &str, bytes: &[u8]) -> Vec<u8> {
     header.set_size(bytes.len() as u64);
     archive.append_data(&mut header, path, bytes).unwrap();
     archive.into_inner().unwrap()
+}
+
+#[test]
+fn a_call_without_a_dialect_is_in_that_of_the_builder() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("a.txt"), "one\n").unwrap();
+    let builder = || Workspace::builder().root(directory.path()).no_state_dir();
+    let codex = builder().dialect("codex").build().unwrap();
+    let arguments = r#"{"file_path": "a.txt"}"#;
+    assert_eq!(codex.call("read_file", arguments).text, "L1: one");
+    assert!(codex.call_with("stat", r#"{"path": "a.txt"}"#, &CallOptions::dialect("paddock")).ok);
+    assert!(!codex.call("stat", r#"{"path": "a.txt"}"#).ok);
+    assert!(builder().build().unwrap().call("stat", r#"{"path": "a.txt"}"#).ok);
+    let memory = Workspace::builder().dialect("codex").build_memory().unwrap();
+    assert!(!memory.call("stat", r#"{"path": "."}"#).ok);
+}
+
+#[test]
+fn a_variable_of_the_caller_does_not_replace_the_policy() {
+    let directory = TempDir::new().unwrap();
+    let builder = || Workspace::builder().root(directory.path()).no_state_dir().read_only();
+    for name in ["PADDOCK_POLICY", "PADDOCK_POLICY={}", "PADDOCK_X"] {
+        let builders = [builder().env(name, "{}").build(), Workspace::builder().env(name, "{}").build_memory()];
+        for built in builders {
+            assert!(matches!(built.map(drop).unwrap_err(), Error::Variable { name: refused } if refused == name));
+        }
+    }
+    let workspace = builder().env("LANG", "C").build().unwrap();
+    assert_eq!(workspace.write(&WriteArgs::new("a", "")).unwrap_err().code, ErrorCode::ReadOnly);
 }
 
 #[test]
