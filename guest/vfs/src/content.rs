@@ -153,6 +153,34 @@ impl FileRange {
     }
 }
 
+/// Changes that write content.
+impl OpenLocation {
+    /// Creates a file with this content, durably.
+    pub fn create(&self, fs: &dyn Filesystem, content: &FileContent) -> FsResult<()> {
+        let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
+        content.write(fs, &file, 0)?;
+        fs.sync_file(&file)
+    }
+
+    /// Overwrites this file in place with `old`, durably.
+    pub fn restore(&self, fs: &dyn Filesystem, old: &FileContent) -> FsResult<()> {
+        let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
+        old.write(fs, &file, 0)?;
+        fs.set_size(&file, old.size())?;
+        fs.sync_file(&file)
+    }
+
+    /// Creates this file with `content` and renames it to `to`, durably: after a crash `to` has its former content or all
+    /// of the new content. Removes this file if a step fails.
+    pub fn publish(&self, fs: &dyn Filesystem, content: &FileContent, to: &Self) -> FsResult<()> {
+        let published = self.create(fs, content).and_then(|()| {
+            self.rename(fs, to)?;
+            fs.sync_dir(&to.dir)
+        });
+        published.inspect_err(|_| drop(self.discard(fs)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,6 @@
 use paddock_types::entry::Kind;
 
 use crate::bytes::{copy_bytes, digest};
-use crate::content::FileContent;
 use crate::{Dir, Fault, Filesystem, FsResult, Open};
 
 /// An entry name in an open directory.
@@ -34,13 +33,6 @@ impl OpenLocation {
         }
     }
 
-    /// Creates a file with this content, durably.
-    pub fn create(&self, fs: &dyn Filesystem, content: &FileContent) -> FsResult<()> {
-        let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
-        content.write(fs, &file, 0)?;
-        fs.sync_file(&file)
-    }
-
     /// Copies the content of this file to `to`, durably, as a whole or not at all. Replaces an existing file.
     pub fn copy(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         let source = fs.open_file(&self.dir, &self.name, Open::Read)?;
@@ -59,14 +51,6 @@ impl OpenLocation {
         fs.sync_file(&target)
     }
 
-    /// Overwrites this file in place with `old`, durably.
-    pub fn restore(&self, fs: &dyn Filesystem, old: &FileContent) -> FsResult<()> {
-        let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
-        old.write(fs, &file, 0)?;
-        fs.set_size(&file, old.size())?;
-        fs.sync_file(&file)
-    }
-
     /// Creates the hard link `to` to this file. Fails if `to` exists.
     pub fn link(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         fs.link(&self.dir, &self.name, &to.dir, &to.name)
@@ -75,16 +59,6 @@ impl OpenLocation {
     /// Renames the entry to `to`.
     pub fn rename(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         fs.rename(&self.dir, &self.name, &to.dir, &to.name)
-    }
-
-    /// Creates this file with `content` and renames it to `to`, durably: after a crash `to` has its former content or all
-    /// of the new content. Removes this file if a step fails.
-    pub fn publish(&self, fs: &dyn Filesystem, content: &FileContent, to: &Self) -> FsResult<()> {
-        let published = self.create(fs, content).and_then(|()| {
-            self.rename(fs, to)?;
-            fs.sync_dir(&to.dir)
-        });
-        published.inspect_err(|_| drop(self.discard(fs)))
     }
 
     /// Moves the file to the name `to` without replacing an existing entry. The new name is durable before the old name

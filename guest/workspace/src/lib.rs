@@ -3,6 +3,7 @@
 pub mod access_rules;
 pub mod change;
 pub mod change_token;
+mod existing;
 pub mod export;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
@@ -15,7 +16,6 @@ pub mod resolve;
 pub mod resolved_path;
 pub mod rights;
 pub mod root;
-mod same_name;
 pub mod tree;
 pub mod walk;
 

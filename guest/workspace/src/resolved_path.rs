@@ -1,14 +1,13 @@
 //! A resolved path: an entry name in an open directory, with the metadata of the entry.
 
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Detail, Error, Result, Term, printable};
+use paddock_types::error::{Code, Detail, Error, Result, Term};
 use paddock_types::phrase;
-use paddock_vfs::content::FileContent;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Stat};
 
+use crate::Workspace;
 use crate::ignore_rules::AgentIgnore;
-use crate::{Workspace, same_name};
 
 /// A resolved path: an entry name in an existing directory.
 #[derive(Clone)]
@@ -34,24 +33,6 @@ pub struct ResolvedPath {
 }
 
 impl ResolvedPath {
-    /// Returns the metadata of the entry, or a `not-found` error with at most three similar names.
-    pub fn existing(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Stat> {
-        self.stat.ok_or_else(|| {
-            let error = Error::at(Code::NotFound, operation, &self.requested_path, "no such file or directory");
-            let mut near = self.near_names(workspace);
-            if near.is_empty() {
-                near = same_name::paths(workspace, self, operation);
-            }
-            match near {
-                near if near.is_empty() => error
-                    .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
-                    .or_hint(phrase![Term::ListTool, " shows what is there"])
-                    .or_hint("list the directory to see its entries"),
-                near => error.hint(format!("did you mean {}?", near.join(", "))),
-            }
-        })
-    }
-
     /// Returns the prefix of the paths in this directory: the path with a `/`, or an empty string for the workspace
     /// itself.
     pub fn base(&self) -> String {
@@ -87,15 +68,6 @@ impl ResolvedPath {
         OpenLocation { dir: self.dir.clone(), name: self.name.clone() }
     }
 
-    /// Describes the content of the regular file.
-    pub fn content(&self, workspace: &Workspace<'_>, operation: &str) -> Result<FileContent> {
-        match self.existing(workspace, operation)?.kind {
-            Kind::File => FileContent::stored(workspace.fs, self.location(), 0, u64::MAX)
-                .map_err(|fault| fault.at(operation, &self.requested_path)),
-            kind => Err(self.not_a_file(operation, kind)),
-        }
-    }
-
     /// Returns the error of an operation that needs a file and found an entry of another kind.
     pub fn not_a_file(&self, operation: &str, kind: Kind) -> Error {
         let fail = |cause: &str| Error::at(Code::NotAFile, operation, &self.requested_path, cause);
@@ -107,25 +79,5 @@ impl ResolvedPath {
             Kind::Link => fail("it is a symbolic link").hint("name what the link names"),
             Kind::File | Kind::Other => fail("it is a FIFO, socket or device").hint("only regular files are opened"),
         }
-    }
-
-    /// Returns up to three similar names in the directory of the missing entry, as paths in backticks.
-    fn near_names(&self, workspace: &Workspace<'_>) -> Vec<String> {
-        let wanted = self.missing.first().unwrap_or(&self.name);
-        let Ok(listing) = workspace.fs.list(&self.dir) else { return Vec::new() };
-        let gone = self.missing.len() + 1;
-        let above: Vec<_> = self.path.split('/').collect();
-        let above = above.get(..above.len().saturating_sub(gone)).unwrap_or_default().join("/");
-        let mut scored: Vec<_> = listing
-            .entries
-            .into_iter()
-            .filter(|entry| !self.agent_ignore.denies(&entry.name, entry.kind))
-            .map(|entry| (paddock_text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
-            .filter(|(score, _)| *score >= 0.6)
-            .collect();
-        scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let is_relative = above.is_empty() && !self.path.starts_with('/');
-        let full = |name: &str| if is_relative { name.to_owned() } else { format!("{above}/{name}") };
-        scored.iter().take(3).map(|(_, name)| format!("`{}`", printable(&full(name)))).collect()
     }
 }

@@ -6,7 +6,8 @@ use paddock_types::entry::Kind;
 
 use crate::bytes::digest;
 use crate::overlay::OverlayFs;
-use crate::overlay::whiteouts::{BaseEntry, Whiteouts};
+use crate::overlay::node::Whiteouts;
+use crate::overlay::whiteouts::BaseEntry;
 use crate::{Dir, Fault, FsResult, Open};
 
 /// A name that is not as it is in the base.

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::{Rc, Weak};
 
-use crate::overlay::whiteouts::Whiteouts;
 use crate::{Dir, Fault, FsResult};
 
 /// A directory of an overlay.
@@ -22,6 +21,17 @@ pub struct Node {
     is_removed: Cell<bool>,
     /// Names with upper entries or whiteouts according to the last listing, and the number of changes at that time.
     listed: RefCell<Option<(u64, Rc<HashSet<String>>)>>,
+}
+
+/// Directories with the whiteouts of one directory.
+#[derive(Clone)]
+pub struct Whiteouts {
+    /// The directory that holds the other two.
+    pub(super) dir: Dir,
+    /// Whiteouts of its names, if there are any.
+    pub(super) at: Option<Dir>,
+    /// Whiteouts of its subdirectories, if there are any.
+    pub(super) within: Option<Dir>,
 }
 
 impl Node {

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bytes::{digest, read_up_to};
 use crate::open_location::OpenLocation;
-use crate::overlay::node::Node;
+use crate::overlay::node::{Node, Whiteouts};
 use crate::overlay::{GONE, OverlayFs};
 use crate::{Dir, Fault, FsResult, Open};
 
@@ -57,16 +57,6 @@ impl BaseEntry {
             Self::Other => Kind::Other,
         }
     }
-}
-
-/// The marks of a directory, as far as there are any.
-#[derive(Clone)]
-pub struct Whiteouts {
-    dir: Dir,
-    /// Marks on its names.
-    pub(super) at: Option<Dir>,
-    /// Marks of directories in it.
-    pub(super) within: Option<Dir>,
 }
 
 impl OverlayFs<'_> {
