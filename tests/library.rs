@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 
 use paddock::types::*;
-use paddock::{Access, Engine, Error, Limits, Policy, Workspace};
+use paddock::{Access, CallOptions, Engine, Error, Limits, Policy, Workspace};
 use tempfile::TempDir;
 
 #[test]
@@ -30,6 +30,63 @@ fn typed_operations_say_what_the_tools_say() {
     assert_eq!(workspace.stat(&StatArgs::new("n")).unwrap().kind, EntryKind::File);
     assert_eq!(workspace.delete(&DeleteArgs::new("n")).unwrap().entries_deleted, 1);
     assert_eq!(workspace.read(&ReadArgs::new("n")).unwrap_err().code, ErrorCode::NotFound);
+}
+
+#[test]
+fn errors_of_typed_operations_name_methods_and_fields_of_this_library() {
+    let workspace = Workspace::memory(Policy::default()).unwrap();
+    workspace.load(&archive_of("b.bin", b"\0\x01\x02")).unwrap();
+    let hint = |error: ToolError| error.hint.unwrap();
+    let binary = workspace.read(&ReadArgs::new("b.bin")).unwrap_err();
+    assert_eq!(hint(binary), "`read` with `mode: \"base64\"` gives its bytes");
+    let end = workspace.write(&WriteArgs::new("x/", "")).unwrap_err();
+    assert_eq!(hint(end), "leave the `/` at the end out, or use `make_directory`");
+    assert_eq!(hint(workspace.read(&ReadArgs::new(".")).unwrap_err()), "`list` shows a directory");
+    let many = workspace.read_many(&ReadManyArgs::paths(["b.bin"])).unwrap();
+    let entry = many.entries.into_iter().next().unwrap();
+    assert_eq!(hint(entry.outcome.unwrap_err()), "`read` with `mode: \"base64\"` gives its bytes");
+    let grep = GrepArgs { cursor: Some("x".to_owned()), ..GrepArgs::new("(") };
+    assert!(hint(workspace.grep(&grep).unwrap_err()).contains("`fixed`"));
+    let outcome = workspace.call("read_files", r#"{"files": [{"path": "b.bin"}]}"#);
+    assert!(outcome.result.contains("`read_file` with"), "{}", outcome.result);
+}
+
+/// Returns a tar archive of one file.
+fn archive_of(path: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes.len() as u64);
+    archive.append_data(&mut header, path, bytes).unwrap();
+    archive.into_inner().unwrap()
+}
+
+#[test]
+fn a_call_without_a_dialect_is_in_that_of_the_builder() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("a.txt"), "one\n").unwrap();
+    let builder = || Workspace::builder().root(directory.path()).no_state_dir();
+    let codex = builder().dialect("codex").build().unwrap();
+    let arguments = r#"{"file_path": "a.txt"}"#;
+    assert_eq!(codex.call("read_file", arguments).text, "L1: one");
+    assert!(codex.call_with("stat", r#"{"path": "a.txt"}"#, &CallOptions::dialect("paddock")).ok);
+    assert!(!codex.call("stat", r#"{"path": "a.txt"}"#).ok);
+    assert!(builder().build().unwrap().call("stat", r#"{"path": "a.txt"}"#).ok);
+    let memory = Workspace::builder().dialect("codex").build_memory().unwrap();
+    assert!(!memory.call("stat", r#"{"path": "."}"#).ok);
+}
+
+#[test]
+fn a_variable_of_the_caller_does_not_replace_the_policy() {
+    let directory = TempDir::new().unwrap();
+    let builder = || Workspace::builder().root(directory.path()).no_state_dir().read_only();
+    for name in ["PADDOCK_POLICY", "PADDOCK_POLICY={}", "PADDOCK_X"] {
+        let builders = [builder().env(name, "{}").build(), Workspace::builder().env(name, "{}").build_memory()];
+        for built in builders {
+            assert!(matches!(built.map(drop).unwrap_err(), Error::Variable { name: refused } if refused == name));
+        }
+    }
+    let workspace = builder().env("LANG", "C").build().unwrap();
+    assert_eq!(workspace.write(&WriteArgs::new("a", "")).unwrap_err().code, ErrorCode::ReadOnly);
 }
 
 #[test]

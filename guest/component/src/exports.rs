@@ -22,7 +22,7 @@ use paddock_dialects::{call, registry, schema};
 use paddock_ops::{audit, overlay};
 use paddock_types::accessed_paths::AccessedPaths;
 use paddock_types::approval_plan::{Decision, Plan};
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error, NameCase, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::policy::{Backend, Policy};
 use paddock_types::request;
@@ -43,6 +43,8 @@ thread_local! {
     /// Policy of the last call, and its dialect. The host sets the policy at the start of the instance, so it stays
     /// valid.
     static POLICY: Cell<Option<(String, Policy)>> = const { Cell::new(None) };
+    /// Letter case of the host's names, from the policy.
+    static NAME_CASE: Cell<NameCase> = const { Cell::new(NameCase::Kebab) };
     /// Tree of the memory backend, which persists between calls.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
     /// The host's approval decision for the next call.
@@ -92,149 +94,99 @@ impl tools::Guest for Component {
     }
 }
 
+/// Performs a request, and converts the response of its operation.
+macro_rules! typed {
+    ($operation:ident($args:expr)) => {
+        run(Request::$operation($args), |response| {
+            let Response::$operation(result) = response else { return None };
+            Some(result.lower())
+        })
+    };
+}
+
 impl files::Guest for Component {
     fn read(args: files::ReadArgs) -> std::result::Result<files::ReadResult, types::Error> {
-        run(Request::Read(args.lower()), |response| match response {
-            Response::Read(read) => Some(read.lower()),
-            _ => None,
-        })
+        typed!(Read(args.lower()))
     }
 
     fn read_many(args: files::ReadManyArgs) -> std::result::Result<files::ReadManyResult, types::Error> {
-        run(Request::ReadMany(args.lower()), |response| match response {
-            Response::ReadMany(many) => Some(many.lower()),
-            _ => None,
-        })
+        typed!(ReadMany(args.lower()))
     }
 
     fn write(args: files::WriteArgs) -> std::result::Result<files::WriteResult, types::Error> {
-        run(Request::Write(args.lower()), |response| match response {
-            Response::Write(write) => Some(write.lower()),
-            _ => None,
-        })
+        typed!(Write(args.lower()))
     }
 
     fn edit(args: files::EditArgs) -> std::result::Result<files::EditResult, types::Error> {
-        run(Request::Edit(args.lower()), |response| match response {
-            Response::Edit(edit) => Some(edit.lower()),
-            _ => None,
-        })
+        typed!(Edit(args.lower()))
     }
 
     fn apply_patch(args: files::ApplyPatchArgs) -> std::result::Result<files::ApplyPatchResult, types::Error> {
-        run(Request::ApplyPatch(args.lower()), |response| match response {
-            Response::ApplyPatch(patch) => Some(patch.lower()),
-            _ => None,
-        })
+        typed!(ApplyPatch(args.lower()))
     }
 
     fn make_directory(args: files::MakeDirectoryArgs) -> std::result::Result<files::MakeDirectoryResult, types::Error> {
-        run(Request::MakeDir(args.lower()), |response| match response {
-            Response::MakeDir(execute) => Some(execute.lower()),
-            _ => None,
-        })
+        typed!(MakeDir(args.lower()))
     }
 
     fn copy(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
-        run(Request::Copy(args.lower()), |response| match response {
-            Response::Copy(transfer) => Some(transfer.lower()),
-            _ => None,
-        })
+        typed!(Copy(args.lower()))
     }
 
     fn move_entry(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
-        run(Request::Move(Move(args.lower())), |response| match response {
-            Response::Move(transfer) => Some(transfer.lower()),
-            _ => None,
-        })
+        typed!(Move(Move(args.lower())))
     }
 
     fn delete(args: files::DeleteArgs) -> std::result::Result<files::DeleteResult, types::Error> {
-        run(Request::Delete(args.lower()), |response| match response {
-            Response::Delete(delete) => Some(delete.lower()),
-            _ => None,
-        })
+        typed!(Delete(args.lower()))
     }
 
     fn replace(args: files::ReplaceArgs) -> std::result::Result<files::ReplaceResult, types::Error> {
-        run(Request::Replace(args.lower()), |response| match response {
-            Response::Replace(replace) => Some(replace.lower()),
-            _ => None,
-        })
+        typed!(Replace(args.lower()))
     }
 
     fn restore(args: files::RestoreArgs) -> std::result::Result<files::RestoreResult, types::Error> {
-        run(Request::Restore(args.lower()), |response| match response {
-            Response::Restore(restore) => Some(restore.lower()),
-            _ => None,
-        })
+        typed!(Restore(args.lower()))
     }
 
     fn history(args: files::HistoryArgs) -> std::result::Result<files::HistoryResult, types::Error> {
-        run(Request::History(args.lower()), |response| match response {
-            Response::History(history) => Some(history.lower()),
-            _ => None,
-        })
+        typed!(History(args.lower()))
     }
 
     fn pack(args: files::PackArgs) -> std::result::Result<files::PackResult, types::Error> {
-        run(Request::Pack(args.lower()), |response| match response {
-            Response::Pack(pack) => Some(pack.lower()),
-            _ => None,
-        })
+        typed!(Pack(args.lower()))
     }
 
     fn unpack(args: files::UnpackArgs) -> std::result::Result<files::UnpackResult, types::Error> {
-        run(Request::Unpack(args.lower()), |response| match response {
-            Response::Unpack(unpack) => Some(unpack.lower()),
-            _ => None,
-        })
+        typed!(Unpack(args.lower()))
     }
 
     fn stat(args: files::StatArgs) -> std::result::Result<files::StatResult, types::Error> {
         let stat: request::Stat = args.lower();
         let stat = request::Stat { hints: !stat.brief, ..stat };
-        run(Request::Stat(stat), |response| match response {
-            Response::Stat(stat) => Some(stat.lower()),
-            _ => None,
-        })
+        typed!(Stat(stat))
     }
 }
 
 impl search::Guest for Component {
     fn list(args: search::ListArgs) -> std::result::Result<search::ListResult, types::Error> {
-        run(Request::List(args.lower()), |response| match response {
-            Response::List(list) => Some(list.lower()),
-            _ => None,
-        })
+        typed!(List(args.lower()))
     }
 
     fn tree(args: search::TreeArgs) -> std::result::Result<search::TreeResult, types::Error> {
-        run(Request::Tree(args.lower()), |response| match response {
-            Response::Tree(tree) => Some(tree.lower()),
-            _ => None,
-        })
+        typed!(Tree(args.lower()))
     }
 
     fn glob(args: search::GlobArgs) -> std::result::Result<search::GlobResult, types::Error> {
-        run(Request::Glob(args.lower()), |response| match response {
-            Response::Glob(glob) => Some(glob.lower()),
-            _ => None,
-        })
+        typed!(Glob(args.lower()))
     }
 
     fn grep(args: search::GrepArgs) -> std::result::Result<search::GrepResult, types::Error> {
-        run(Request::Grep(args.lower()), |response| match response {
-            Response::Grep(grep) => Some(grep.lower()),
-            _ => None,
-        })
+        typed!(Grep(args.lower()))
     }
 
     fn changes(args: search::ChangesArgs) -> std::result::Result<search::ChangesResult, types::Error> {
-        run(Request::Changes(args.lower()), |response| match response {
-            Response::Changes(changes) => Some(changes.lower()),
-            _ => None,
-        })
+        typed!(Changes(args.lower()))
     }
 }
 
@@ -313,6 +265,7 @@ fn policy(dialect: &str) -> Result<Policy> {
         _ => Policy::parse(std::env::var("PADDOCK_POLICY").as_deref().unwrap_or("{}"), dialect)?,
     };
     policy.host.decision = DECISION.take();
+    NAME_CASE.set(policy.host.names);
     Ok(policy)
 }
 

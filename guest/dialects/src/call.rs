@@ -6,7 +6,7 @@ use paddock_ops::audit;
 use paddock_types::error::{Error, ErrorText, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::request::Request;
-use paddock_types::response::Response;
+use paddock_types::response::{ReadOutcome, Response};
 use paddock_types::time::rfc3339_seconds;
 use paddock_workspace::Workspace;
 
@@ -77,7 +77,7 @@ impl Call {
             random: workspace.map_or(0, |workspace| workspace.fs.random()),
             names: self.names(),
         };
-        let answer = (self.tool.spec.answer)(&asked, answer);
+        let answer = (self.tool.spec.answer)(&asked, answer.map(|response| in_names(response, &asked.names)));
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {
             Ok(mut reported) => {
@@ -92,6 +92,18 @@ impl Call {
         };
         Outcome { accessed_paths, ..outcome }
     }
+}
+
+/// Replaces the terms in errors that a response contains by the names of the caller.
+fn in_names(mut response: Response, names: &Names) -> Response {
+    if let Response::ReadMany(many) = &mut response {
+        for entry in &mut many.entries {
+            if let ReadOutcome::Error(error) = &mut entry.outcome {
+                error.fix_names(names);
+            }
+        }
+    }
+    response
 }
 
 /// Returns the outcome of a call that failed before its dialect was known.

@@ -319,12 +319,12 @@ fn media_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
     Ok(Rendered::new(&json!({ "content": [block] }), String::new()))
 }
 
-fn many_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn many_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let many = take!(ReadMany, response);
     let part = |entry: &response::ReadManyEntry| match &entry.outcome {
         ReadOutcome::Result(read) => format!("{}:\n{}\n", entry.path, read.content),
         ReadOutcome::Error(error) => {
-            format!("{}: Error - {}", entry.path, words(&error.clone().in_names(&asked.names)))
+            format!("{}: Error - {}", entry.path, words(&error.clone().into()))
         }
     };
     // The reference has no limits, hence no other field for files that a limit left out.

@@ -14,7 +14,7 @@ mod detail;
 mod phrase;
 
 pub use crate::error::detail::{Detail, EnvelopeFault};
-pub use crate::error::phrase::{Hint, Phrase, Term, TypedNames, Vocabulary, When};
+pub use crate::error::phrase::{Hint, NameCase, Phrase, Term, TypedNames, Vocabulary, When};
 
 /// Result of everything that a caller can see fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -188,14 +188,24 @@ impl Error {
         self
     }
 
-    /// Returns the message in the names of the typed interface.
+    /// Returns the message in the names of the typed interface, in snake case.
     pub fn message(&self) -> String {
-        self.message.full_text(&TypedNames)
+        self.message.full_text(&TypedNames(NameCase::Snake))
     }
 
-    /// Returns the remarks in the terms of the typed interface.
+    /// Returns the remarks in the names of the typed interface, in snake case.
     pub fn hint_text(&self) -> Option<String> {
-        self.hint.text(&TypedNames)
+        self.hint.text(&TypedNames(NameCase::Snake))
+    }
+
+    /// Replaces the terms by the names of a caller.
+    pub fn fix_names(&mut self, names: &dyn Vocabulary) {
+        self.message = self.message.full_text(names).into();
+        let hint = self.hint.text(names);
+        self.hint = Hint::default();
+        if let Some(hint) = hint {
+            self.hint.add(hint);
+        }
     }
 
     /// Returns the failure in the names of a caller.
@@ -222,7 +232,7 @@ impl From<&str> for Argument {
 
 impl From<Error> for ErrorText {
     fn from(error: Error) -> Self {
-        error.in_names(&TypedNames)
+        error.in_names(&TypedNames(NameCase::Snake))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::approval_plan::Decision;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, NameCase, Result};
 
 pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Limits};
 
@@ -125,4 +125,6 @@ pub struct HostPolicy {
     pub decision: Option<Decision>,
     /// Whether the host keeps an audit log and reads the accessed paths of each call.
     pub records: bool,
+    /// Letter case of arguments and functions in the host's typed interface. Errors of typed functions use it.
+    pub names: NameCase,
 }

@@ -351,7 +351,7 @@ pub struct Stat {
 }
 
 impl Response {
-    /// Returns the notes of a change: facts that the caller has to know about a call that succeeded.
+    /// Returns the notes: facts that the caller has to know about a call that succeeded.
     pub fn notes(&self) -> &[String] {
         match self {
             Self::Write(write) => &write.notes,
@@ -362,7 +362,12 @@ impl Response {
             Self::Grep(grep) => &grep.notes,
             Self::Glob(glob) => &glob.notes,
             Self::Replace(replace) => &replace.notes,
-            _ => &[],
+            Self::Restore(restore) => &restore.notes,
+            Self::Pack(pack) => &pack.notes,
+            Self::Unpack(unpack) => &unpack.notes,
+            Self::Ran(ran) => &ran.notes,
+            Self::Read(_) | Self::ReadMany(_) | Self::List(_) | Self::Tree(_) | Self::Stat(_) | Self::Changes(_) => &[],
+            Self::MakeDir(_) | Self::History(_) | Self::Sessions(_) => &[],
         }
     }
 
@@ -382,6 +387,27 @@ impl Response {
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
             Self::Pack(_) | Self::Unpack(_) | Self::Sessions(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_undone_changes_archives_searches_and_commands_are_returned() {
+        let notes = vec!["the caller has to know this".to_owned()];
+        let responses = [
+            Response::Restore(Restore { notes: notes.clone(), ..Restore::default() }),
+            Response::Pack(Pack { notes: notes.clone(), ..Pack::default() }),
+            Response::Unpack(Unpack { notes: notes.clone(), ..Unpack::default() }),
+            Response::Glob(Glob { notes: notes.clone(), ..Glob::default() }),
+            Response::Grep(Grep { notes: notes.clone(), ..Grep::default() }),
+            Response::Ran(Ran { notes: notes.clone(), ..Ran::default() }),
+        ];
+        for response in responses {
+            assert_eq!(response.notes(), notes, "{response:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod access_rules;
 pub mod change;
 pub mod change_token;
+mod existing;
 pub mod export;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;

@@ -3,7 +3,6 @@
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Detail, Error, Result, Term};
 use paddock_types::phrase;
-use paddock_vfs::content::FileContent;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Stat};
 
@@ -67,15 +66,6 @@ impl ResolvedPath {
     /// Returns the location of the entry in its open directory.
     pub fn location(&self) -> OpenLocation {
         OpenLocation { dir: self.dir.clone(), name: self.name.clone() }
-    }
-
-    /// Describes the content of the regular file.
-    pub fn content(&self, workspace: &Workspace<'_>, operation: &str) -> Result<FileContent> {
-        match self.existing(workspace, operation)?.kind {
-            Kind::File => FileContent::stored(workspace.fs, self.location(), 0, u64::MAX)
-                .map_err(|fault| fault.at(operation, &self.requested_path)),
-            kind => Err(self.not_a_file(operation, kind)),
-        }
     }
 
     /// Returns the error of an operation that needs a file and found an entry of another kind.

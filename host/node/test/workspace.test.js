@@ -52,6 +52,16 @@ test('a tool fails as a value, or by choice as an exception', async () => {
   await assert.rejects(workspace.tools({ dialect: 'none' }), failing('unknown-dialect', /none/));
 });
 
+test('errors of typed operations name methods of this host', async () => {
+  const workspace = await open(place({ 'b.bin': '\0\x01\x02' }));
+  const failures = [
+    [() => workspace.read({ path: 'b.bin' }), '`read` with `mode: "base64"` gives its bytes'],
+    [() => workspace.write({ path: 'x/', content: '' }), 'leave the `/` at the end out, or use `makeDirectory`'],
+    [() => workspace.read({ path: '.' }), '`list` shows a directory'],
+  ];
+  for (const [call, hint] of failures) await assert.rejects(call, { name: 'PaddockError', hint });
+});
+
 test('typed operations', async () => {
   const here = place({ 'src/a.js': 'let a = 1;\nlet b = 2;\n' });
   const workspace = await open(here);

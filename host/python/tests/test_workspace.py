@@ -11,13 +11,15 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import paddock_files
 from paddock_files import Mount, Replacement, ToolError, Workspace, _cache
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -59,6 +61,20 @@ def test_failures_say_what_to_do(root: Path) -> None:
     assert unknown.error is not None and unknown.error.code == "unknown-tool" and "read_file" in str(unknown.error)
     dialect = workspace.call("read_file", {}, dialect="none")
     assert dialect.error is not None and dialect.error.code == "unknown-dialect"
+
+
+def test_errors_of_typed_operations_name_methods_of_this_host(root: Path) -> None:
+    (root / "b.bin").write_bytes(b"\0\1\2")
+    workspace = Workspace(root)
+    failures: list[tuple[Callable[[], object], str]] = [
+        (lambda: workspace.read("b.bin"), '`read` with `mode: "base64"` gives its bytes'),
+        (lambda: workspace.write("x/", ""), "leave the `/` at the end out, or use `make_directory`"),
+        (lambda: workspace.read("."), "`list` shows a directory"),
+    ]
+    for call, hint in failures:
+        with pytest.raises(ToolError) as raised:
+            call()
+        assert raised.value.hint == hint
 
 
 @pytest.mark.parametrize(

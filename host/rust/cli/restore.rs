@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use paddock::CallOptions;
+
 use super::{status, workspace};
 
 /// Undo changes of tools: the last change of a path, all changes of a call, or the last calls
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Args { path, backup, last, overwrite, .. } = args;
     let arguments = serde_json::json!({ "path": path, "backup": backup, "last": last, "overwrite": overwrite });
     let workspace = args.workspace.open()?;
-    let outcome = workspace.call("restore", &arguments.to_string());
+    let outcome = workspace.call_with("restore", &arguments.to_string(), &CallOptions::dialect("paddock"));
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&outcome)?)?;
     args.workspace.memory.save(&workspace)?;
     Ok(status(outcome.ok))

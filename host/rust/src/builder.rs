@@ -169,7 +169,8 @@ impl Builder {
         self
     }
 
-    /// Adds an environment variable of the guest.
+    /// Adds an environment variable of the guest. Names that start with `PADDOCK_` are reserved: with one, the workspace
+    /// cannot be opened.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));
@@ -191,7 +192,7 @@ impl Builder {
         self
     }
 
-    /// Sets the default dialect. The default policy of a dialect applies to its own calls; settings for all calls of
+    /// Sets the dialect of calls whose options name none. Default: `paddock`. The default policy of a dialect applies to its own calls; settings for all calls of
     /// the workspace, such as the audit log, come from this dialect.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
@@ -243,7 +244,7 @@ impl Builder {
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
         let host = Host::new(backend, paths, &signer, listeners.is_some());
         let guest_settings = policy::environment(said, backend, &mounts, host)?;
-        let environment = merged_with(self.environment, guest_settings);
+        let environment = with_policy(self.environment, guest_settings)?;
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         let tree_locks = state.as_ref().map(|_| TreeLocks::new(&mounts)).transpose().map_err(Error::State)?.flatten();
         // Below an overlay, no guest can change the directories.
@@ -253,7 +254,7 @@ impl Builder {
         #[cfg(target_os = "linux")]
         let roots = Roots { container: self.container, ..roots };
         let guests = Arc::new(Guests::new(self.engine, roots, environment, limits, threads));
-        Ok(Workspace::new(Inner { approver, signer, listeners, guests, commands }))
+        Ok(Workspace::new(Inner { dialect: self.dialect, approver, signer, listeners, guests, commands }))
     }
 
     /// Returns the paths that tools must not reach, whether or not they exist: Paddock's state, the cache of compiled
@@ -323,7 +324,12 @@ fn in_state(policy: &Policy, settings: &Map<String, Value>, state: Option<&State
     (policy.enable_audit_logging && is_meant).then_some(AuditChoice::InState)
 }
 
-fn merged_with(mut environment: Vec<(String, String)>, policy: String) -> Vec<(String, String)> {
+/// Adds the policy to the environment of the guest.
+fn with_policy(mut environment: Vec<(String, String)>, policy: String) -> Result<Vec<(String, String)>, Error> {
+    // The guest takes the first of several variables with one name.
+    if let Some((name, _)) = environment.iter().find(|(name, _)| name.starts_with("PADDOCK_")) {
+        return Err(Error::Variable { name: name.clone() });
+    }
     environment.push(("PADDOCK_POLICY".to_owned(), policy));
-    environment
+    Ok(environment)
 }

@@ -63,6 +63,12 @@ pub enum Error {
         /// Name of the setting, such as `limits.max_lines`.
         setting: String,
     },
+    /// A variable of the guest's environment has a name that is reserved for the host.
+    #[error("cannot set the variable `{name}` of the guest: names that start with `PADDOCK_` are reserved")]
+    Variable {
+        /// Name that the builder got.
+        name: String,
+    },
     /// A file, variable or argument cannot be a layer of the policy.
     #[error("{origin}: {cause}")]
     PolicySource {

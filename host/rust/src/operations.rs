@@ -11,30 +11,17 @@ use crate::workspace::Workspace;
 
 mod asynchronous;
 
-/// Defines a method of the workspace that calls a function of the component.
+/// Defines a method of the workspace that calls a function of the component. `$tool` is the tool of the `paddock`
+/// dialect that performs the same operation.
 macro_rules! operation {
-    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $changing:expr, $interface:ident.$function:ident) => {
+    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $tool:literal, $changing:expr, $interface:ident.$function:ident) => {
         $(#[$doc])*
         pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
-            self.typed(tool(stringify!($name)), $changing, async |guest, store| {
+            self.typed($tool, $changing, async |guest, store| {
                 guest.$interface(&mut *store)?.$function(store, arguments).await
             })
         }
     };
-}
-
-/// Returns the tool of the `paddock` dialect that performs the same operation as a method.
-fn tool(method: &'static str) -> &'static str {
-    match method {
-        "read" => "read_file",
-        "read_many" => "read_files",
-        "write" => "write_file",
-        "edit" => "edit_file",
-        "make_directory" => "make_dir",
-        "move_entry" => "move",
-        "list" => "list_dir",
-        same => same,
-    }
 }
 
 const LOOKS: bool = false;
@@ -44,71 +31,71 @@ const CHANGES: bool = true;
 impl Workspace {
     operation! {
         /// Reads a file, or a part of it.
-        read(ReadArgs) -> ReadResult, LOOKS, files.call_read
+        read(ReadArgs) -> ReadResult, "read_file", LOOKS, files.call_read
     }
     operation! {
         /// Reads several files. If one cannot be read, its entry has the error, and the others are read.
-        read_many(ReadManyArgs) -> ReadManyResult, LOOKS, files.call_read_many
+        read_many(ReadManyArgs) -> ReadManyResult, "read_files", LOOKS, files.call_read_many
     }
     operation! {
         /// Creates or replaces a file, or appends to it.
-        write(WriteArgs) -> WriteResult, CHANGES, files.call_write
+        write(WriteArgs) -> WriteResult, "write_file", CHANGES, files.call_write
     }
     operation! {
         /// Replaces text in a file.
-        edit(EditArgs) -> EditResult, CHANGES, files.call_edit
+        edit(EditArgs) -> EditResult, "edit_file", CHANGES, files.call_edit
     }
     operation! {
         /// Applies a patch to any number of files: all changes or none.
-        apply_patch(ApplyPatchArgs) -> ApplyPatchResult, CHANGES, files.call_apply_patch
+        apply_patch(ApplyPatchArgs) -> ApplyPatchResult, "apply_patch", CHANGES, files.call_apply_patch
     }
     operation! {
         /// Plans a replacement in many files. If the arguments have the plan, makes all its changes or none.
-        replace(ReplaceArgs) -> ReplaceResult, CHANGES, files.call_replace
+        replace(ReplaceArgs) -> ReplaceResult, "replace", CHANGES, files.call_replace
     }
     operation! {
         /// Creates a directory.
-        make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, CHANGES, files.call_make_directory
+        make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, "make_dir", CHANGES, files.call_make_directory
     }
     operation! {
         /// Copies a file, or with `recursive` a directory.
-        copy(TransferArgs) -> TransferResult, CHANGES, files.call_copy
+        copy(TransferArgs) -> TransferResult, "copy", CHANGES, files.call_copy
     }
     operation! {
         /// Moves a file or directory.
-        move_entry(TransferArgs) -> TransferResult, CHANGES, files.call_move_entry
+        move_entry(TransferArgs) -> TransferResult, "move", CHANGES, files.call_move_entry
     }
     operation! {
         /// Deletes a file, a link or an empty directory, or with `recursive` a directory with its contents.
-        delete(DeleteArgs) -> DeleteResult, CHANGES, files.call_delete
+        delete(DeleteArgs) -> DeleteResult, "delete", CHANGES, files.call_delete
     }
     operation! {
         /// Undoes the changes of a call, from its backup.
-        restore(RestoreArgs) -> RestoreResult, CHANGES, files.call_restore
+        restore(RestoreArgs) -> RestoreResult, "restore", CHANGES, files.call_restore
     }
     operation! {
         /// Packs files and directories into a zip archive.
-        pack(PackArgs) -> PackResult, CHANGES, files.call_pack
+        pack(PackArgs) -> PackResult, "pack", CHANGES, files.call_pack
     }
     operation! {
         /// Unpacks a zip archive into a directory: all files or none.
-        unpack(UnpackArgs) -> UnpackResult, CHANGES, files.call_unpack
+        unpack(UnpackArgs) -> UnpackResult, "unpack", CHANGES, files.call_unpack
     }
     operation! {
         /// Describes the entry at a path.
-        stat(StatArgs) -> StatResult, LOOKS, files.call_stat
+        stat(StatArgs) -> StatResult, "stat", LOOKS, files.call_stat
     }
     operation! {
         /// Lists a directory.
-        list(ListArgs) -> ListResult, LOOKS, search.call_list
+        list(ListArgs) -> ListResult, "list_dir", LOOKS, search.call_list
     }
     operation! {
         /// Renders a directory as a tree.
-        tree(TreeArgs) -> TreeResult, LOOKS, search.call_tree
+        tree(TreeArgs) -> TreeResult, "tree", LOOKS, search.call_tree
     }
     operation! {
         /// Returns the changes since a token, with a new token. Writes only to the state directory.
-        changes(ChangesArgs) -> ChangesResult, CHANGES, search.call_changes
+        changes(ChangesArgs) -> ChangesResult, "changes", CHANGES, search.call_changes
     }
 
     /// Lists the backups of earlier changes, the newest first.

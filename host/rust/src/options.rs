@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use crate::approval::{Approver, Grant};
 
-/// Dialect of a call whose options name none.
+/// Dialect of a call if neither its options nor the builder of the workspace name one.
 pub(crate) const DIALECT: &str = "paddock";
 
-/// Options of one call. The default is the `paddock` dialect with the limits of the workspace.
-#[derive(Clone, Debug)]
+/// Options of one call. The default is the dialect and the limits of the workspace.
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// Name of the dialect, which defines the names and schemas of the tools.
-    pub dialect: String,
+    /// Name of the dialect, which defines the names and schemas of the tools. Without one, the call is in the dialect
+    /// of [`Builder::dialect`](crate::Builder::dialect).
+    pub dialect: Option<String>,
     /// Ends the call early.
     pub cancel: CancelToken,
     /// Counts the files and directories that the call has opened.
@@ -30,24 +31,10 @@ pub struct CallOptions {
     pub id: Option<String>,
 }
 
-impl Default for CallOptions {
-    fn default() -> Self {
-        Self {
-            dialect: DIALECT.to_owned(),
-            cancel: CancelToken::default(),
-            progress: Progress::default(),
-            time: None,
-            grant: None,
-            approver: None,
-            id: None,
-        }
-    }
-}
-
 impl CallOptions {
     /// Returns the default options with another dialect.
     pub fn dialect(name: impl Into<String>) -> Self {
-        Self { dialect: name.into(), ..Self::default() }
+        Self { dialect: Some(name.into()), ..Self::default() }
     }
 
     /// Cancels the call with this token.

@@ -12,7 +12,7 @@ use crate::command::Commands;
 use crate::effect::ToolTraits;
 use crate::guest::Guest;
 use crate::guests::Guests;
-use crate::options::{CallOptions, CancelToken};
+use crate::options::{CallOptions, CancelToken, DIALECT};
 use crate::outcome::Outcome;
 use crate::overlay::OverlayDir;
 use crate::policy::Limits;
@@ -34,6 +34,8 @@ pub struct Workspace(Arc<Inner>);
 
 #[derive(Default)]
 pub(crate) struct Inner {
+    /// Dialect of calls whose options name none; `None` for `paddock`.
+    pub(crate) dialect: Option<String>,
     pub(crate) approver: Option<Approver>,
     pub(crate) signer: ApprovalSigner,
     /// Receivers of events, if there are any.
@@ -50,7 +52,8 @@ impl Workspace {
         Self(Arc::new(inner))
     }
 
-    /// Calls a tool of the `paddock` dialect with its arguments, a JSON object.
+    /// Calls a tool with its arguments, a JSON object. The dialect is that of
+    /// [`Builder::dialect`](crate::Builder::dialect).
     ///
     /// This blocks the thread until the tool is done; in async code, use [`Workspace::call_async`].
     pub fn call(&self, tool: &str, arguments: &str) -> Outcome {
@@ -59,11 +62,12 @@ impl Workspace {
 
     /// Calls a tool with [`CallOptions`]: its dialect, cancellation, progress and limits.
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
-        let ToolTraits { changes: changing, runs } = ToolTraits::of(&options.dialect, tool);
-        let name = Named { id: options.id.as_deref(), dialect: &options.dialect, tool, changing };
+        let dialect = options.dialect.as_deref().or(self.0.dialect.as_deref()).unwrap_or(DIALECT);
+        let ToolTraits { changes: changing, runs } = ToolTraits::of(dialect, tool);
+        let name = Named { id: options.id.as_deref(), dialect, tool, changing };
         self.watched(&name, |watch| {
             let call = Call { changing, options: Some(options), watch };
-            let named = (options.dialect.as_str(), tool, arguments);
+            let named = (dialect, tool, arguments);
             let called = match self.0.commands.as_ref().filter(|_| runs) {
                 Some(commands) => self.command(commands, &call, named),
                 None => self.call_in(&call, named),

@@ -33,6 +33,8 @@ mod request;
 #[cfg(target_os = "linux")]
 mod requested_path;
 #[cfg(target_os = "linux")]
+mod sent_descriptors;
+#[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
 mod setup;

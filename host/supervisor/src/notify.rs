@@ -5,8 +5,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use libc::seccomp_notif_resp;
 use rustix::io::Errno;
 
-use crate::serve::Reply;
 use crate::sys;
+
+/// Result of a call.
+pub(crate) enum Reply {
+    /// The call succeeds with 0.
+    Done,
+    /// The call returns a descriptor, with close-on-exec set if the second value says so.
+    Give(OwnedFd, bool),
+    /// The kernel makes the call. Used only for calls whose check does not depend on memory of the caller, and for
+    /// `execve`: the kernel reads that path again, and the loaded program is checked when it opens its first file.
+    Continue,
+    /// Another thread answers the call later.
+    Later,
+}
 
 /// Answers a call. A caller that is gone needs no answer.
 pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, reply: Result<Reply, Errno>) {

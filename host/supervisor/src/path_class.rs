@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::requested_path::real_path;
-use crate::setup::Given;
+use crate::sent_descriptors::SentDescriptors;
 
 /// Devices that every command may open, and whether it may write them.
 pub(crate) const DEVICES: [(&str, bool); 5] =
@@ -123,7 +123,7 @@ struct Held {
 }
 
 impl PathClasses {
-    pub(crate) fn new(start: &Start, requested: &Given, terminal: Option<&Path>) -> Result<Self, Errno> {
+    pub(crate) fn new(start: &Start, requested: &SentDescriptors, terminal: Option<&Path>) -> Result<Self, Errno> {
         let roots = start.roots.iter().enumerate();
         let roots = roots.map(|(index, root)| (root.directory, PathClass::Root { index, writable: root.writable }));
         let hold = |(directory, path_class)| {

@@ -18,6 +18,7 @@ use crate::files::{KnownFiles, KnownLinks};
 use crate::host_channel::HostChannel;
 use crate::path_class::PathClasses;
 use crate::requested_path::real_path;
+use crate::sent_descriptors::SentDescriptors;
 use crate::serve::{BrokenLinks, SyscallHandlers};
 use crate::start::{self, NotStarted, Started, Streams};
 use crate::supervise::Supervisor;
@@ -39,31 +40,26 @@ pub(crate) fn run() -> io::Result<()> {
     }
 }
 
-/// Descriptors that the host sent.
-pub(crate) struct Given(Vec<OwnedFd>);
-
-impl Given {
-    /// Returns the descriptor with an index.
-    pub(crate) fn get(&self, number: usize) -> Result<&OwnedFd, Errno> {
-        self.0.get(number).ok_or(Errno::BADF)
-    }
-}
-
-fn receive(socket: &UnixStream) -> io::Result<(Box<Start>, Given, Streams)> {
+fn receive(socket: &UnixStream) -> io::Result<(Box<Start>, SentDescriptors, Streams)> {
     let mut requested = Vec::new();
     loop {
         match wire::receive(socket)? {
             (ToSupervisor::Descriptors, descriptors) => requested.extend(descriptors),
             (ToSupervisor::Start(start), streams) => {
                 let streams = Streams::try_from(streams);
-                return Ok((start, Given(requested), streams.map_err(|_| io::ErrorKind::InvalidData)?));
+                return Ok((start, SentDescriptors::new(requested), streams.map_err(|_| io::ErrorKind::InvalidData)?));
             }
             _ => return Err(io::ErrorKind::InvalidData.into()),
         }
     }
 }
 
-fn begin(start: &Start, requested: &Given, streams: Streams, host: &mut HostChannel) -> Result<Supervisor, NotStarted> {
+fn begin(
+    start: &Start,
+    requested: &SentDescriptors,
+    streams: Streams,
+    host: &mut HostChannel,
+) -> Result<Supervisor, NotStarted> {
     let failed = |error: Errno| NotStarted::Failed(error.into());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
     limits::leave_no_core().map_err(failed)?;
@@ -87,7 +83,12 @@ fn begin(start: &Start, requested: &Given, streams: Streams, host: &mut HostChan
 
 type Begun = (Started, Arc<Tree>, Option<SyscallHandlers>);
 
-fn confined(start: &Start, requested: &Given, streams: Streams, host: &mut HostChannel) -> Result<Begun, NotStarted> {
+fn confined(
+    start: &Start,
+    requested: &SentDescriptors,
+    streams: Streams,
+    host: &mut HostChannel,
+) -> Result<Begun, NotStarted> {
     let failed = |error: Errno| NotStarted::Failed(error.into());
     let by = confine::available().map_err(NotStarted::Unsupported)?;
     limits::drop_capabilities().map_err(failed)?;

@@ -19,8 +19,8 @@ use rustix::process::{Pid, Signal};
 use crate::confine::domain::{self, For, Rules};
 use crate::confine::limits;
 use crate::notify;
-use crate::serve::Reply;
-use crate::setup::Given;
+use crate::notify::Reply;
+use crate::sent_descriptors::SentDescriptors;
 use crate::sys::{self, Forked};
 
 /// The command's standard input, output and error.
@@ -59,7 +59,7 @@ const FAILED: u8 = b'f';
 /// Starts the command; `filter` is its seccomp filter, `None` if the command is not confined.
 pub(crate) fn start(
     start: &Start,
-    requested: &Given,
+    requested: &SentDescriptors,
     streams: Streams,
     filter: Option<Vec<sock_filter>>,
 ) -> Result<Started, NotStarted> {
@@ -115,7 +115,7 @@ fn begun(ours: &OwnedFd) -> Result<Option<OwnedFd>, NotStarted> {
 #[expect(unsafe_code, reason = "what is done before exec")]
 fn command(
     start: &Start,
-    requested: &Given,
+    requested: &SentDescriptors,
     streams: Streams,
     filter: Option<Vec<sock_filter>>,
     theirs: OwnedFd,

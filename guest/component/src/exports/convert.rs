@@ -5,10 +5,11 @@ use paddock_ops::overlay;
 use paddock_ops::partitions::{Found, Names, PartitionResult};
 use paddock_types::accessed_paths::{AccessedPaths, WriteMode, Written};
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, ErrorText};
+use paddock_types::error::{Code, Error, ErrorText, TypedNames};
 use paddock_types::outcome::Outcome;
 use paddock_types::{request, response};
 
+use crate::exports::NAME_CASE;
 use crate::exports::bindings::exports::paddock::files::{commands, files, partitions, search, session, tools, types};
 
 /// Conversion of a value between the bindings and the crates, in either direction.
@@ -65,7 +66,7 @@ record!(ErrorText => types::Error { code, message, path, hint });
 
 impl Convert<types::Error> for Error {
     fn lower(self) -> types::Error {
-        ErrorText::from(self).lower()
+        self.in_names(&TypedNames(NAME_CASE.get())).lower()
     }
 }
 

@@ -96,7 +96,7 @@ fn notes(pattern: &str) -> Vec<String> {
 #[inline(never)]
 fn nowhere(asked: &CallContext<'_>, error: &Error) -> Rendered {
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": [] });
-    reported(value, format!("[nothing was searched: {}]", error.message()))
+    reported(value, format!("[nothing was searched: {}]", error.message.full_text(&asked.names)))
 }
 
 /// Renders matches. Offsets in a line count characters, as in Python.

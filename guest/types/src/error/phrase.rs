@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+
 /// Makes a [`Phrase`] of words, numbers and [`Term`]s, one after the other.
 #[macro_export]
 macro_rules! phrase {
     ($($piece:expr),+ $(,)?) => { $crate::error::Phrase::of(&mut [$($crate::error::Phrase::from($piece)),+]) };
 }
 
-/// Lists the terms, each with its name in the typed interface, which the `paddock` dialect has too.
+/// Lists the terms, each with its name in the typed interface, in snake case.
 macro_rules! terms {
     ($($term:ident = $name:literal),+ $(,)?) => {
         /// Role of an argument or a tool.
@@ -20,7 +22,7 @@ macro_rules! terms {
             /// All terms.
             pub const ALL: &[Self] = &[$(Self::$term),+];
 
-            /// Returns the name in the typed interface.
+            /// Returns the name in the typed interface, in snake case.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$term => $name),+ }
             }
@@ -36,10 +38,10 @@ terms! {
     Last = "last", Limit = "limit", MaxSize = "max_size_mb", Mode = "mode", Multiline = "multiline", NewText = "new_text", Offset = "offset",
     OldText = "old_text", Overwrite = "overwrite", Parents = "parents", Patch = "patch", Path = "path", Pattern = "pattern",
     Plan = "plan", Recursive = "recursive", ReplaceAll = "replace_all", Since = "since", Sort = "sort", Sources = "sources", Tail = "tail",
-    BytesTool = "read_file` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", FindTool = "glob", ListTool = "list_dir",
-    MakeDirectoryTool = "make_dir", MoveTool = "move", OutputTool = "write_stdin",
-    PartTool = "read_file` with `offset` and `limit", RewriteTool = "write_file` with `encoding: \"utf-8\"", ReadTool = "read_file", SearchTool = "grep",
-    UnpackTool = "unpack", WriteTool = "write_file",
+    BytesTool = "read` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", FindTool = "glob", ListTool = "list",
+    MakeDirectoryTool = "make_directory", MoveTool = "move_entry", OutputTool = "write_stdin",
+    PartTool = "read` with `offset` and `limit", RewriteTool = "write` with `encoding: \"utf-8\"", ReadTool = "read", SearchTool = "grep",
+    UnpackTool = "unpack", WriteTool = "write",
 }
 
 impl Term {
@@ -70,14 +72,56 @@ impl Term {
 pub trait Vocabulary {
     /// Returns the name of a term; `None` if this caller has no such argument or tool.
     fn name(&self, term: Term) -> Option<&str>;
+
+    /// Adds a name to a text, in the letter case of the caller.
+    fn write(&self, name: &str, text: &mut String) {
+        text.push_str(name);
+    }
 }
 
-/// The names of the typed interface.
-pub struct TypedNames;
+/// Letter case in which a host has the names of the typed interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum NameCase {
+    /// As in the WIT.
+    #[default]
+    #[serde(rename = "kebab-case")]
+    Kebab,
+    /// As in Rust and Python.
+    #[serde(rename = "snake_case")]
+    Snake,
+    /// As in JavaScript.
+    #[serde(rename = "camelCase")]
+    Camel,
+}
+
+/// The names of the typed interface. No typed function returns the output of a command.
+pub struct TypedNames(pub NameCase);
 
 impl Vocabulary for TypedNames {
     fn name(&self, term: Term) -> Option<&str> {
-        Some(term.name())
+        match term {
+            Term::OutputTool => None,
+            // `move` is a keyword of Rust, but not of JavaScript.
+            Term::MoveTool if self.0 == NameCase::Camel => Some("move"),
+            _ => Some(term.name()),
+        }
+    }
+
+    fn write(&self, name: &str, text: &mut String) {
+        for (index, part) in name.split('_').enumerate() {
+            match self.0 {
+                _ if index == 0 => {}
+                NameCase::Kebab => text.push('-'),
+                NameCase::Snake => text.push('_'),
+                NameCase::Camel => {
+                    let (first, rest) = part.split_at(part.len().min(1));
+                    text.push_str(&first.to_ascii_uppercase());
+                    text.push_str(rest);
+                    continue;
+                }
+            }
+            text.push_str(part);
+        }
     }
 }
 
@@ -122,7 +166,7 @@ impl Phrase {
                 Piece::When(..) => {}
                 Piece::Term(term) => {
                     text.push('`');
-                    text.push_str(names.name(*term).or_else(|| other(*term))?);
+                    names.write(names.name(*term).or_else(|| other(*term))?, &mut text);
                     text.push('`');
                 }
             }
@@ -229,11 +273,25 @@ mod tests {
         hint.add(phrase![Term::SearchTool, " finds it"]);
         hint.or("search for it");
         let text = |names: &dyn Vocabulary| hint.text(names).unwrap();
-        assert_eq!(text(&TypedNames), "set `multiline`; `grep` finds it");
+        assert_eq!(text(&TypedNames(NameCase::Kebab)), "set `multiline`; `grep` finds it");
         assert_eq!(text(&Only(Term::Multiline, "across_lines")), "set `across_lines`; search for it");
         assert_eq!(text(&Only(Term::SearchTool, "Find")), "`Find` finds it");
-        assert_eq!(Hint::default().text(&TypedNames), None);
+        assert_eq!(Hint::default().text(&TypedNames(NameCase::Kebab)), None);
         let message = phrase!["argument ", Term::Limit, ": ", 3_u64, " is too small"];
         assert_eq!(message.full_text(&Only(Term::Tail, "x")), "argument `limit`: 3 is too small");
+    }
+
+    #[test]
+    fn typed_names_have_the_letter_case_of_the_host() {
+        let text = phrase![Term::MakeDirectoryTool, Term::IncludeHidden, Term::BytesTool, Term::MoveTool];
+        for (case, expected) in [
+            (NameCase::Kebab, "`make-directory``include-hidden``read` with `mode: \"base64\"``move-entry`"),
+            (NameCase::Snake, "`make_directory``include_hidden``read` with `mode: \"base64\"``move_entry`"),
+            (NameCase::Camel, "`makeDirectory``includeHidden``read` with `mode: \"base64\"``move`"),
+        ] {
+            assert_eq!(text.text(&TypedNames(case)).unwrap(), expected);
+        }
+        let output = phrase![Term::OutputTool, " has more"];
+        assert_eq!(output.text(&TypedNames(NameCase::Snake)), None);
     }
 }

@@ -33,6 +33,17 @@ pub struct Node {
     listed: RefCell<Option<(u64, Rc<HashSet<String>>)>>,
 }
 
+/// Directories with the whiteouts of one directory.
+#[derive(Clone)]
+pub struct Whiteouts {
+    /// The directory that holds the other two.
+    pub(super) dir: Dir,
+    /// Whiteouts of its names, if there are any.
+    pub(super) at: Option<Dir>,
+    /// Whiteouts of its subdirectories, if there are any.
+    pub(super) within: Option<Dir>,
+}
+
 impl Node {
     pub fn root(root: usize, base: Dir, upper: Option<Dir>, whiteouts: Option<Whiteouts>) -> Rc<Self> {
         Rc::new(Self::new(root, None, Some(base), upper, whiteouts))

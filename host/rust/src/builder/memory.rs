@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, merged_with};
+use super::{Builder, with_policy};
 use crate::approval::ApprovalSigner;
 use crate::bindings::exports::paddock::files::session;
 use crate::call::Call;
@@ -34,11 +34,11 @@ impl Builder {
         let signer = ApprovalSigner::new();
         let host = Host::new(Backend::Memory, OwnPaths::default(), &signer, listeners.is_some());
         let guest_settings = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
-        let environment = merged_with(self.environment, guest_settings);
-        let approver = self.approver;
+        let environment = with_policy(self.environment, guest_settings)?;
+        let (dialect, approver) = (self.dialect, self.approver);
         let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
         let guests = Arc::new(Guests::new(self.engine, Roots::default(), environment, policy.limits, None).keep()?);
-        let workspace = Workspace::new(Inner { approver, signer, listeners, guests, commands });
+        let workspace = Workspace::new(Inner { dialect, approver, signer, listeners, guests, commands });
         for mount in &self.host_mounts {
             let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
             workspace.copy_in(mount).map_err(|error| refuse(error.message))?;

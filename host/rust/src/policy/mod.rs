@@ -138,6 +138,8 @@ pub(crate) struct Host {
     #[serde(skip_serializing_if = "Option::is_none")]
     approval_key: Option<String>,
     records: bool,
+    /// Letter case of arguments and functions in errors of typed functions.
+    names: &'static str,
 }
 
 impl Host {
@@ -152,6 +154,7 @@ impl Host {
             fixed: own.fixed,
             approval_key: signer.key(),
             records,
+            names: "snake_case",
         }
     }
 }

@@ -14,7 +14,7 @@ use paddock_supervisor::protocol::Start;
 use rustix::fs::FileType;
 
 use crate::path_class::{DEVICES, SYSTEM_STATE};
-use crate::setup::Given;
+use crate::sent_descriptors::SentDescriptors;
 
 /// Newest Landlock ABI version whose rights are handled if the kernel supports them.
 const NEWEST: ABI = ABI::V10;
@@ -34,12 +34,12 @@ pub(crate) enum For<'a> {
 pub(crate) struct Rules(RulesetCreated);
 
 /// Confines this thread and all that it starts, irrevocably.
-pub(crate) fn enter(start: &Start, requested: &Given, who: For<'_>) -> Result<(), String> {
+pub(crate) fn enter(start: &Start, requested: &SentDescriptors, who: For<'_>) -> Result<(), String> {
     rules(start, requested, who)?.enter()
 }
 
 /// Returns the domain of the command or of its supervisor.
-pub(crate) fn rules(start: &Start, requested: &Given, who: For<'_>) -> Result<Rules, String> {
+pub(crate) fn rules(start: &Start, requested: &SentDescriptors, who: For<'_>) -> Result<Rules, String> {
     ruleset(start, requested, who).map(Rules)
 }
 
@@ -54,7 +54,7 @@ impl Rules {
     }
 }
 
-fn ruleset(start: &Start, requested: &Given, who: For<'_>) -> Result<RulesetCreated, String> {
+fn ruleset(start: &Start, requested: &SentDescriptors, who: For<'_>) -> Result<RulesetCreated, String> {
     let mut rules = handled(start).map_err(failed)?;
     // If only named programs may run, only their rules grant the right to execute.
     let running = match start.programs {
@@ -96,7 +96,7 @@ fn handled(start: &Start) -> Result<RulesetCreated, RulesetError> {
 fn of_supervisor(
     mut rules: RulesetCreated,
     start: &Start,
-    requested: &Given,
+    requested: &SentDescriptors,
     terminal: Option<&Path>,
 ) -> Result<RulesetCreated, String> {
     for number in &start.files {
@@ -123,7 +123,7 @@ fn writing() -> BitFlags<AccessFs> {
 /// Allows `access` to a file or directory that the host sent, and to everything below it.
 fn held(
     rules: RulesetCreated,
-    requested: &Given,
+    requested: &SentDescriptors,
     number: usize,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, String> {

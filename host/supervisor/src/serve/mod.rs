@@ -25,6 +25,7 @@ use crate::access_control::{AccessControl, Known, Unresolved};
 use crate::caller::Call;
 use crate::changes::Changes;
 use crate::files::{KnownFiles, KnownLinks};
+use crate::notify::Reply;
 use crate::request::Request;
 use crate::tree::Tree;
 
@@ -61,19 +62,6 @@ pub(crate) struct SyscallHandlers {
 pub(crate) struct Try<'a> {
     pub(crate) call: &'a Call,
     pub(crate) known: &'a Known,
-}
-
-/// Result of a call.
-pub(crate) enum Reply {
-    /// The call succeeds with 0.
-    Done,
-    /// The call returns a descriptor, with close-on-exec set if the second value says so.
-    Give(OwnedFd, bool),
-    /// The kernel makes the call. Used only for calls whose check does not depend on memory of the caller, and for
-    /// `execve`: the kernel reads that path again, and the loaded program is checked when it opens its first file.
-    Continue,
-    /// Another thread answers the call later.
-    Later,
 }
 
 /// The exclusive lock, held as long as this value exists.
