@@ -118,9 +118,8 @@ fn the_build_script_builds_what_the_host_embeds() {
 
 #[test]
 fn dependencies_are_read() {
-    let manifest = "[package]\nname = \"paddock-x\"\n\n[dependencies]\nmemchr.workspace = true\npaddock-text.workspace = true\n\
-        paddock = { path = \"../rust\" }\n\n[target.'cfg(target_os = \"linux\")'.dependencies]\n\
+    let manifest = "[package]\nname = \"paddock-x\"\n\n[dependencies]\nmemchr.workspace = true\npaddock-text.workspace = true\n\n[target.'cfg(target_os = \"linux\")'.dependencies]\n\
         paddock-supervisor.path = \"../supervisor\"\n\n[target.'cfg(unix)'.dev-dependencies]\npaddock-vfs.workspace = true\n\n\
         [build-dependencies]\npaddock-types.workspace = true\n";
-    assert_eq!(packages_in(manifest), ["text", "host/rust", "host/supervisor"]);
+    assert_eq!(packages_in(manifest), ["text", "host/supervisor"]);
 }
