@@ -198,14 +198,14 @@ fn build_component() -> Result<PathBuf> {
     Ok(built.join("paddock_guest.wasm"))
 }
 
-/// Builds a package, and returns the directory of its artifacts. It has a target directory of its own, since the
-/// outer cargo holds the lock of the usual one.
+/// Builds a package, and returns the directory of its artifacts. The target directory is one that the outer cargo does
+/// not lock, and that all profiles and feature sets of this package share, since they embed the same files.
 fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<PathBuf> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
     for input in inputs.iter().chain(&[".cargo/config.toml", "Cargo.toml", "Cargo.lock"]) {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
-    let target_dir = Path::new(&env::var("OUT_DIR")?).join(package);
+    let target_dir = shared_dir(Path::new(&env::var("OUT_DIR")?), &env::var("TARGET")?);
     let mut cargo = clean(Command::new(env::var("CARGO")?));
     cargo.current_dir(&root).args(["build", "--quiet", "--package", package]).args(what);
     cargo.args(["--target", target, "--profile", PROFILE]);
@@ -213,8 +213,22 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
         cargo.arg("--locked");
     }
     cargo.env("CARGO_TARGET_DIR", &target_dir);
+    if let (Some(linker), true) = (env::var_os("RUSTC_LINKER"), target == env::var("TARGET")?) {
+        cargo.env(format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_")), linker);
+    }
     run(&mut cargo)?;
     Ok(target_dir.join(target).join(PROFILE))
+}
+
+/// Returns the directory `embedded` in the target directory of the outer cargo, which has a tag. The directory of the
+/// artifacts for one target has a tag too. Without a tag, the output directory of this script serves.
+fn shared_dir(out: &Path, target: &str) -> PathBuf {
+    let tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
+    let found = match out.ancestors().find(tagged) {
+        Some(path) if path.ends_with(target) => path.parent().filter(tagged).or(Some(path)),
+        found => found,
+    };
+    found.unwrap_or(out).join("embedded")
 }
 
 fn install_target() -> Result<()> {
