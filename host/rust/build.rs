@@ -217,9 +217,6 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
         cargo.arg("--locked");
     }
     cargo.env("CARGO_TARGET_DIR", &target_dir);
-    if let (Some(linker), true) = (env::var_os("RUSTC_LINKER"), target == env::var("TARGET")?) {
-        cargo.env(format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_")), linker);
-    }
     run(&mut cargo)?;
     Ok(target_dir.join(target).join(PROFILE))
 }
@@ -256,6 +253,10 @@ fn clean(mut cargo: Command) -> Command {
         if cargo_own || wrappers.contains(&name) {
             cargo.env_remove(name);
         }
+    }
+    // The supervisor has the linker of its target, which may be another than this machine's.
+    if let (Some(linker), Ok(target)) = (env::var_os("RUSTC_LINKER"), env::var("TARGET")) {
+        cargo.env(format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_")), linker);
     }
     cargo
 }
