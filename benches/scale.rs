@@ -1,7 +1,7 @@
 //! Costs by size: walks over trees of increasing size, and many workspaces at the same time in one process.
 //! `benches/README.md` has the figures.
 //!
-//! `cargo bench -p paddock-files --bench scale` goes up to 100,000 entries;
+//! `cargo bench --profile dist -p paddock-files --bench scale` goes up to 100,000 entries;
 //! `PADDOCK_SCALE=1000000` in the environment goes on to a million.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a bench that cannot run stops")]

@@ -16,6 +16,9 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const TARGET: &str = "wasm32-wasip2";
 const PROFILE: &str = "component";
 
+/// The highest level of zlib. It makes the component a third of its size.
+const DEFLATE_LEVEL: u8 = 9;
+
 fn main() -> ExitCode {
     match set_sources().and_then(|()| embed_component()).and_then(|()| embed_supervisor()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,7 +68,8 @@ fn embed_component() -> Result<()> {
         .map_err(|cause| format!("cannot read the component `{}`: {cause}", component.display()))?;
     let name: String = Sha256::digest(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=PADDOCK_COMPONENT_NAME={name}");
-    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("paddock.wasm"), without_names(&bytes)?)?;
+    let deflated = miniz_oxide::deflate::compress_to_vec(&without_names(&bytes)?, DEFLATE_LEVEL);
+    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("paddock.wasm.deflate"), deflated)?;
     Ok(())
 }
 
@@ -198,14 +202,14 @@ fn build_component() -> Result<PathBuf> {
     Ok(built.join("paddock_guest.wasm"))
 }
 
-/// Builds a package, and returns the directory of its artifacts. It has a target directory of its own, since the
-/// outer cargo holds the lock of the usual one.
+/// Builds a package, and returns the directory of its artifacts. The target directory is one that the outer cargo does
+/// not lock, and that all profiles and feature sets of this package share, since they embed the same files.
 fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<PathBuf> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
     for input in inputs.iter().chain(&[".cargo/config.toml", "Cargo.toml", "Cargo.lock"]) {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
-    let target_dir = Path::new(&env::var("OUT_DIR")?).join(package);
+    let target_dir = shared_dir(Path::new(&env::var("OUT_DIR")?), &env::var("TARGET")?);
     let mut cargo = clean(Command::new(env::var("CARGO")?));
     cargo.current_dir(&root).args(["build", "--quiet", "--package", package]).args(what);
     cargo.args(["--target", target, "--profile", PROFILE]);
@@ -215,6 +219,17 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
     cargo.env("CARGO_TARGET_DIR", &target_dir);
     run(&mut cargo)?;
     Ok(target_dir.join(target).join(PROFILE))
+}
+
+/// Returns the directory `embedded` in the target directory of the outer cargo, which has a tag. The directory of the
+/// artifacts for one target has a tag too. Without a tag, the output directory of this script serves.
+fn shared_dir(out: &Path, target: &str) -> PathBuf {
+    let tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
+    let found = match out.ancestors().find(tagged) {
+        Some(path) if path.ends_with(target) => path.parent().filter(tagged).or(Some(path)),
+        found => found,
+    };
+    found.unwrap_or(out).join("embedded")
 }
 
 fn install_target() -> Result<()> {
@@ -238,6 +253,10 @@ fn clean(mut cargo: Command) -> Command {
         if cargo_own || wrappers.contains(&name) {
             cargo.env_remove(name);
         }
+    }
+    // The supervisor has the linker of its target, which may be another than this machine's.
+    if let (Some(linker), Ok(target)) = (env::var_os("RUSTC_LINKER"), env::var("TARGET")) {
+        cargo.env(format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_")), linker);
     }
     cargo
 }

@@ -150,11 +150,11 @@ fn installed_version(package: &Path) -> Option<String> {
     Some(manifest.get("version")?.as_str()?.to_owned())
 }
 
-/// Builds paddock as users do.
+/// Builds paddock as it is released.
 pub fn build_paddock() -> Result<PathBuf> {
     let mut command = Command::new("cargo");
-    run(command.args(["build", "--release", "-p", "paddock-files"]).current_dir(places::repository()))?;
-    Ok(places::repository().join("target/release/paddock"))
+    run(command.args(["build", "--profile", "dist", "--bin", "paddock"]).current_dir(places::repository()))?;
+    Ok(places::repository().join("target/dist/paddock"))
 }
 
 /// Returns the first line of a program's output.

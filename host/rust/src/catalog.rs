@@ -21,7 +21,7 @@ pub fn tools(dialect: &str) -> Result<Vec<Tool>, ToolError> {
 
 /// Returns the bytes of the component, for another host.
 pub fn component() -> &'static [u8] {
-    engine::COMPONENT
+    &engine::COMPONENT
 }
 
 /// Returns guests without a directory, which suffice to describe tools.

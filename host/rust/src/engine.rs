@@ -1,6 +1,6 @@
 //! Engines with the compiled component: the one that the workspaces of the process share, and those of a caller.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
@@ -15,8 +15,12 @@ use crate::store::State;
 /// Prefix of the component's SHA-256, by which the cache finds its compiled code.
 const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 
-/// The WebAssembly component in binary form.
-pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
+/// The WebAssembly component in binary form. It is inflated at the first use, which is to compile it: bytes that cannot
+/// be inflated are no component, and fail there.
+pub(crate) static COMPONENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let deflated = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm.deflate"));
+    miniz_oxide::inflate::decompress_to_vec(deflated).unwrap_or_default()
+});
 
 /// An engine and the component that it has compiled.
 pub(crate) struct Runtime {
@@ -40,7 +44,7 @@ pub(crate) fn runtime() -> Result<Arc<Runtime>, Error> {
 
 impl Runtime {
     fn new(engine: Engine, cache: &Cache) -> wasmtime::Result<Self> {
-        let component = cache.compiled(&engine, COMPONENT_NAME, || Component::new(&engine, COMPONENT))?;
+        let component = cache.compiled(&engine, COMPONENT_NAME, || Component::new(&engine, &*COMPONENT))?;
         let clock = Clock::start(engine.clone())?;
         Self::of(engine, clock, &component)
     }

@@ -57,11 +57,16 @@ impl Wanted {
         Self { host, guest: Some(guest), access: Access::ReadWrite, opened }
     }
 
-    /// Returns the absolute path that the caller gave, if it is not the real path of the opened directory.
+    /// Returns a second path of the opened directory beside its real one: the absolute path that the caller gave, or the
+    /// short path of a directory of macOS.
     fn alias(&self, directory: &Directory) -> Option<String> {
         let given = std::path::absolute(&self.host).ok()?;
         let has_parents = given.components().any(|component| component == Component::ParentDir);
-        (!has_parents && given != directory.path()).then(|| given.to_str().map(str::to_owned)).flatten()
+        match !has_parents && given != directory.path() {
+            true => given.to_str().map(str::to_owned),
+            false if cfg!(target_os = "macos") => without_private(directory.path().to_str()?),
+            false => None,
+        }
     }
 
     /// Opens the directory. `mounts` are the roots that are open already.
@@ -72,6 +77,14 @@ impl Wanted {
         }
         open_root(mounts, &self.host)
     }
+}
+
+/// Returns the short path of a directory of macOS, where `/tmp`, `/var` and `/etc` are links to directories of the same
+/// names in `/private`. A model has paths of both kinds, since the system reports one and people write the other.
+fn without_private(path: &str) -> Option<String> {
+    let short = path.strip_prefix("/private")?;
+    let top = short.strip_prefix('/')?.split('/').next()?;
+    ["tmp", "var", "etc"].contains(&top).then(|| short.to_owned())
 }
 
 /// Returns the mounts of a guest for these roots and the policy. The first is the workspace.
@@ -272,4 +285,24 @@ pub(crate) fn way_to(directory: &File) -> PathBuf {
     #[cfg(windows)]
     let number = std::os::windows::io::AsRawHandle::as_raw_handle(directory).addr();
     PathBuf::from(format!("/proc/self/fd/{number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_private;
+
+    #[test]
+    fn directories_of_macos_have_two_names() {
+        for (path, short) in [
+            ("/private/tmp/ws", Some("/tmp/ws")),
+            ("/private/var/folders/x", Some("/var/folders/x")),
+            ("/private/etc", Some("/etc")),
+            ("/private/tmpfiles", None),
+            ("/private", None),
+            ("/privatetmp", None),
+            ("/Users/me/private/tmp", None),
+        ] {
+            assert_eq!(without_private(path).as_deref(), short, "{path}");
+        }
+    }
 }

@@ -63,13 +63,15 @@ pub(crate) struct KnownLinks(HashMap<FileKey, u64>);
 
 impl KnownLinks {
     /// Returns whether the command created all further names of a file that has `links` names.
-    pub(crate) fn cover(&self, opened: impl AsFd, links: u64) -> bool {
+    pub(crate) fn cover(&self, opened: impl AsFd, links: impl Into<u64>) -> bool {
+        let links = links.into();
         !self.0.is_empty()
             && FileKey::new(opened).is_ok_and(|file| self.0.get(&file).is_some_and(|known| links <= *known))
     }
 
     /// Records that the command gave a further name to a file that had `links` names.
-    pub(crate) fn add(&mut self, opened: impl AsFd, links: u64) {
+    pub(crate) fn add(&mut self, opened: impl AsFd, links: impl Into<u64>) {
+        let links = links.into();
         if links > 1 && !self.cover(&opened, links) {
             return;
         }
@@ -105,15 +107,15 @@ mod tests {
         fs::write(&path, "x").unwrap();
         let file = File::open(&path).unwrap();
         let mut links = KnownLinks::default();
-        assert!(!links.cover(&file, 2));
-        links.add(&file, 2);
-        assert!(!links.cover(&file, 3), "one of the two was not the command's");
-        links.add(&file, 1);
-        assert!(links.cover(&file, 2) && !links.cover(&file, 3));
-        links.add(&file, 2);
-        assert!(links.cover(&file, 3));
+        assert!(!links.cover(&file, 2_u64));
+        links.add(&file, 2_u64);
+        assert!(!links.cover(&file, 3_u64), "one of the two was not the command's");
+        links.add(&file, 1_u64);
+        assert!(links.cover(&file, 2_u64) && !links.cover(&file, 3_u64));
+        links.add(&file, 2_u64);
+        assert!(links.cover(&file, 3_u64));
         links.remove(&file);
-        assert!(!links.cover(&file, 3));
+        assert!(!links.cover(&file, 3_u64));
     }
 
     #[test]

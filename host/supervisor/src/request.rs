@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, OFlags, RenameFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use crate::caller::Call;
-use crate::confine::filter::FCHMODAT2;
+use crate::confine::filter::{FCHMODAT2, PRIO_PGRP};
 use crate::requested_path::RequestedPath;
 
 /// A decoded system call.
@@ -147,7 +147,7 @@ impl Request {
                 Ok(Self::Enter { process, group: if call.int(1) == 0 { process } else { call.int(1) } })
             }
             libc::SYS_kill if call.int(0) < 0 => Ok(Self::Group(call.int(0).wrapping_neg())),
-            libc::SYS_setpriority if call.bits(0) == libc::PRIO_PGRP => Ok(Self::Group(call.int(1))),
+            libc::SYS_setpriority if call.bits(0) == PRIO_PGRP => Ok(Self::Group(call.int(1))),
             // IOPRIO_WHO_PGRP.
             libc::SYS_ioprio_set if call.int(0) == 2 => Ok(Self::Group(call.int(1))),
             libc::SYS_setpriority | libc::SYS_ioprio_set => Ok(Self::Process(call.int(1))),

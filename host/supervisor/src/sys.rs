@@ -208,9 +208,11 @@ pub(crate) fn give(
 #[expect(unsafe_code, reason = "rustix has no sched_setscheduler")]
 pub(crate) fn go_first(first: bool) -> Result<(), Errno> {
     let (policy, priority) = if first { (libc::SCHED_RR, 1) } else { (libc::SCHED_OTHER, 0) };
-    let priority = libc::sched_param { sched_priority: priority };
+    // SAFETY: the type consists of integers. Some of them exist in one C library alone.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
     // SAFETY: the pointer is to a live value of the type that this call reads.
-    check(unsafe { libc::sched_setscheduler(0, policy, &raw const priority) }.into()).map(drop)
+    check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }.into()).map(drop)
 }
 
 /// Largest signal number.

@@ -55,7 +55,7 @@ struct CoreModule {
 }
 
 fn core_module() -> CoreModule {
-    let modules = Parser::new(0).parse_all(COMPONENT).filter_map(|payload| match payload.unwrap() {
+    let modules = Parser::new(0).parse_all(&COMPONENT).filter_map(|payload| match payload.unwrap() {
         Payload::ModuleSection { unchecked_range, .. } => Some(unchecked_range),
         _ => None,
     });

@@ -10,13 +10,13 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 use rustix::fs::OFlags;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
@@ -29,7 +29,7 @@ mod list;
 #[cfg(target_os = "linux")]
 pub(crate) mod mode;
 mod names;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(crate) mod open;
 #[cfg(target_os = "linux")]
 mod own_links;
@@ -107,7 +107,7 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
     Ok(state.filesystem().table.push(opened)?)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn open(
     _state: &mut impl FilesView,
     dir: Dir,
@@ -118,7 +118,7 @@ fn open(
     Ok(open::open(&dir, &path, how, flags)?)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 fn open(
     state: &mut impl FilesView,
     dir: Dir,
@@ -169,7 +169,7 @@ pub(crate) fn is_name(path: &str) -> bool {
 }
 
 /// Returns the flag that prevents an open from following a symbolic link.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn no_follow() -> OFlags {
     #[cfg(test)]
     if crate::fault_injection::is_without(crate::fault_injection::Check::Link) {
@@ -188,7 +188,7 @@ fn is_read_only(dir: &Dir) -> bool {
 }
 
 /// Converts a system error to a WASI error. Adds a mapping for an error that `wasmtime-wasi` does not map.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn code(errno: rustix::io::Errno) -> ErrorCode {
     use rustix::io::Errno;
     match errno {

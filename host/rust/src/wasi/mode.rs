@@ -29,8 +29,6 @@ use super::{Fd, FilesView, answer, code, directory, is_name};
 
 /// Prefix of the names of a guest's own files.
 const OWN: &str = ".paddock-";
-/// Suffix of a temporary file that only its owner may read, since it replaces a file that may be private.
-pub(super) const PRIVATE: &str = ".private.tmp";
 /// Prefix of a name that requests permission bits; four octal digits follow.
 const REQUEST: &str = ".paddock-mode-";
 /// Bits that the metadata hash reports. Of these, the set-ID bits cannot be set.

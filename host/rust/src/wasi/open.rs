@@ -13,8 +13,16 @@ use wasmtime_wasi::OpenMode;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags};
 
-use super::mode::PRIVATE;
 use crate::directory::Identity;
+
+/// Suffix of a temporary file that only its owner may read, since it replaces a file that may be private.
+const PRIVATE: &str = ".private.tmp";
+
+/// Flag by which reads wait for the disk too. Apple's systems have none.
+#[cfg(not(target_vendor = "apple"))]
+const READS_SYNCED: OFlags = OFlags::RSYNC;
+#[cfg(target_vendor = "apple")]
+const READS_SYNCED: OFlags = OFlags::SYNC;
 
 /// Opens `name` in `dir`, or creates the file, with the rights that `wasmtime-wasi` would give it. Also returns its
 /// identity.
@@ -54,11 +62,13 @@ fn synced(flags: DescriptorFlags) -> OFlags {
     let flag = |asked, flag| if flags.contains(asked) { flag } else { OFlags::empty() };
     flag(DescriptorFlags::FILE_INTEGRITY_SYNC, OFlags::SYNC)
         | flag(DescriptorFlags::DATA_INTEGRITY_SYNC, OFlags::DSYNC)
-        | flag(DescriptorFlags::REQUESTED_WRITE_SYNC, OFlags::RSYNC)
+        | flag(DescriptorFlags::REQUESTED_WRITE_SYNC, READS_SYNCED)
 }
 
+/// Returns the identity as `std` has it, which makes an unsigned number of the device's on every system.
+#[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "other systems have a signed number"))]
 fn identity(stat: &Stat) -> Identity {
-    Identity::new(stat.st_dev, stat.st_ino)
+    Identity::new(stat.st_dev as u64, stat.st_ino)
 }
 
 fn mode(flags: DescriptorFlags) -> (OpenMode, OFlags) {

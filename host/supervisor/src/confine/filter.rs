@@ -6,10 +6,11 @@ use super::Variant;
 use super::bpf::{self, Action, Rule, Test};
 use lists::{
     ATTRIBUTES, CONNECTING, DENIED, DENIED_HERE, FCNTLS, IOCTLS, MISSING, NETWORK_IOCTLS, NOTIFIED, NOTIFIED_HERE,
+    RLIMIT_CORE,
 };
 
 mod lists;
-pub(crate) use lists::FCHMODAT2;
+pub(crate) use lists::{FCHMODAT2, PRIO_PGRP};
 
 /// Newest system call that was reviewed. Later ones may change files by path, and are therefore refused.
 const NEWEST: u32 = 469;
@@ -115,7 +116,7 @@ fn own_state() -> Vec<Rule> {
     let parent = Test::Is(0, libc::PR_SET_PDEATHSIG.cast_unsigned());
     let dies = vec![parent, Test::Is(1, libc::SIGKILL.cast_unsigned())];
     let prctl = [(dumpable, done), (dies, Action::Allow), (vec![parent], done)];
-    let core = libc::RLIMIT_CORE;
+    let core = RLIMIT_CORE;
     vec![
         rule(libc::SYS_prctl, prctl, Action::Allow),
         rule(libc::SYS_setrlimit, [(vec![Test::Is(0, core)], done)], Action::Allow),
@@ -179,3 +180,6 @@ fn family(domain: i32, kind: i32) -> Vec<Test> {
 fn rule(call: libc::c_long, cases: impl IntoIterator<Item = (Vec<Test>, Action)>, otherwise: Action) -> Rule {
     Rule { call, cases: cases.into_iter().collect(), otherwise }
 }
+
+#[cfg(test)]
+mod tests;

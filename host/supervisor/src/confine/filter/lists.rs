@@ -26,6 +26,10 @@ mod number {
 }
 pub(crate) use number::FCHMODAT2;
 
+/// `RLIMIT_CORE` and `PRIO_PGRP`, whose type in `libc` depends on the C library.
+pub(super) const RLIMIT_CORE: u32 = 4;
+pub(crate) const PRIO_PGRP: u32 = 1;
+
 /// Requests of `ioctl` about terminals, descriptors and files that are allowed. All others are refused: drivers and
 /// file systems have requests that change files, send signals or reveal facts about the machine, whatever access the
 /// descriptor has.
