@@ -114,6 +114,9 @@ pub struct HostPolicy {
     /// sets them at a rename to the name `.paddock-mode-` with four octal digits, which renames nothing. Such a host
     /// creates files whose names end in `.private.tmp` with rights for their owner only.
     pub keeps_modes: bool,
+    /// Whether paths are those of Windows: absolute paths of the host are given in the form of
+    /// [`paddock_policy::windows_path::unified`], and those of a call may have any of their forms.
+    pub windows_paths: bool,
     /// Absolute paths of the host's own files, which are closed to all tools if a root contains them.
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.

@@ -1,8 +1,8 @@
 //! From a path to a place: component by component against directory handles.
 //! Links are read here and must stay inside; no backend ever follows one.
 
-use crate::path_syntax::{check_name, check_path, components, ends_in_dir};
-use paddock_types::path::below;
+use crate::path_syntax::{SYSTEM_DIRECTORIES, check_name, check_path, components, ends_in_dir};
+use paddock_types::path::{below, windows_path::unified};
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;
@@ -17,36 +17,6 @@ use crate::{Root, Workspace};
 
 /// Links that one path may go through, as on Linux.
 const MAX_LINKS: usize = 40;
-
-/// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
-/// workspace has an entry of that name.
-const SYSTEM_DIRECTORIES: &[&str] = &[
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "Volumes",
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "opt",
-    "private",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-];
 
 /// Whether a link that is the last component is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,8 +35,10 @@ impl Workspace<'_> {
 
     /// Resolves `path`.
     pub fn resolve_with(&self, path: &str, operation: &str, last: FollowSymlinks) -> Result<ResolvedPath> {
-        let (root, rest) = match self.root_of(path, operation) {
-            Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(path) => (0, path),
+        let unified = if self.policy.host.windows_paths { Some(unified(path)) } else { None };
+        let sought = unified.as_deref().unwrap_or(path);
+        let (root, rest) = match self.root_of(sought, path, operation) {
+            Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(sought) => (0, sought),
             found => found?,
         };
         let mut walk = Resolution::new(self, path, operation, root)?;
@@ -95,21 +67,29 @@ impl Workspace<'_> {
         Ok((resolved, dir))
     }
 
-    /// Returns the index of the root of a path, and the path below it.
-    fn root_of<'p>(&self, path: &'p str, operation: &str) -> Result<(usize, &'p str)> {
+    /// Returns the index of the root of a path, and the path below it. Errors show the path as it was requested.
+    fn root_of<'p>(&self, path: &'p str, requested: &str, operation: &str) -> Result<(usize, &'p str)> {
         check_path(path, operation)?;
         if !path.starts_with('/') {
             return Ok((0, path));
         }
-        self.root_above(path, |root| &root.names).ok_or_else(|| self.outside(path, operation, "it is in no root"))
+        self.root_above(path, |root| &root.names).ok_or_else(|| self.outside(requested, operation, "it is in no root"))
     }
 
     /// Returns the index of the root with the longest of these names that `path` is below, and the path below it.
     fn root_above<'p>(&self, path: &'p str, names: fn(&Root) -> &[String]) -> Option<(usize, &'p str)> {
         let named = self.roots.iter().enumerate().flat_map(|(index, root)| {
-            names(root).iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
+            names(root).iter().filter_map(move |name| Some((index, name.len(), self.below_root(path, name)?)))
         });
         named.max_by_key(|(_, length, _)| *length).map(|(index, _, rest)| (index, rest))
+    }
+
+    /// Returns the path below the absolute name of a root. On Windows, letter case is ignored there.
+    fn below_root<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
+        match path.get(..name.len()) {
+            Some(top) if self.policy.host.windows_paths && top.eq_ignore_ascii_case(name) => below(path, top),
+            _ => below(path, name),
+        }
     }
 
     /// Returns whether an absolute path that is in no root starts at the first root. A path that shares its first name
