@@ -427,7 +427,9 @@ fn a_path_is_below_a_directory_by_whole_names() {
 fn paths_of_windows_lead_to_roots_where_the_host_says_so() {
     let root = r#"{"guest": "/workspace", "host": "/C:/Users/me/ws"}, {"guest": "/lib", "host": "//server/share/lib"}"#;
     let policy = |is_windows: bool| {
-        format!(r#"{{"roots": [{root}], "host": {{"windows_paths": {is_windows}, "private": ["/C:/Users/me/ws/.state"]}}}}"#)
+        format!(
+            r#"{{"roots": [{root}], "host": {{"windows_paths": {is_windows}, "private": ["/C:/Users/me/ws/.state"]}}}}"#
+        )
     };
     let roots: [(&str, &[&str]); 2] = [("/workspace", &["src/a.rs", "up -> /C:/Users/me/ws/src"]), ("/lib", &["b.rs"])];
     with(&policy(true), &roots, |workspace| {

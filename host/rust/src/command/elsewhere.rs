@@ -48,7 +48,7 @@ impl Commands {
             names => format!("use the file tools, or one command by itself of the programs {}", names.join(", ")),
         };
         ToolError::new(ErrorCode::Denied, "commands can be confined on Linux alone, so no process is run here")
-            .hint(hint)
+            .hint(&hint)
     }
 }
 

@@ -28,6 +28,7 @@ mod files;
 mod list;
 #[cfg(target_os = "linux")]
 pub(crate) mod mode;
+mod name_rules;
 mod names;
 #[cfg(target_os = "linux")]
 pub(crate) mod open;
@@ -35,11 +36,14 @@ pub(crate) mod open;
 mod own_links;
 #[cfg(target_os = "linux")]
 mod read;
+mod sharing;
 #[cfg(target_os = "linux")]
 mod stat;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
+#[cfg(any(windows, test))]
+mod windows_names;
 
 pub(crate) use files::{Files, FilesView, LinkTargets};
 
@@ -98,11 +102,15 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
     }
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(&dir)?)?.clone();
+    if path != "." {
+        name_rules::check(&dir, &path)?;
+    }
     match how.contains(OpenFlags::CREATE) {
         true => state.files().access_control.check_new(&dir, &path)?,
         false => state.files().access_control.check_name(&dir, &path)?,
     }
-    let (opened, identity) = open(state, dir, path, how, flags)?;
+    let opened = open(state, dir.clone(), path.clone(), how, flags);
+    let (opened, identity) = sharing::explain(opened, &[(&dir, &path)])?;
     state.files().access_control.check_opened(&opened, identity)?;
     Ok(state.filesystem().table.push(opened)?)
 }

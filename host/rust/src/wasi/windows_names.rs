@@ -1,0 +1,90 @@
+//! Names on Windows, where one entry can have several names, and some names are devices. A guest compares names with
+//! the rules of its policy, so each entry has to have one name there.
+
+/// Returns whether all functions of Windows take a name literally. Some of them remove dots and spaces at its end, open
+/// a device, or take the part after a `:` for a stream of the file.
+pub(super) fn is_literal(name: &str) -> bool {
+    let is_special = |c: char| c < ' ' || matches!(c, '"' | '*' | ':' | '<' | '>' | '?' | '\\' | '|');
+    !name.contains(is_special) && !name.ends_with(['.', ' ']) && !is_device(name)
+}
+
+/// Returns whether the name is that of a device, with any extension.
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_uppercase();
+    let is_port = |prefix| {
+        let number =
+            stem.strip_prefix(prefix).and_then(|rest| rest.chars().next().filter(|c| rest.len() == c.len_utf8()));
+        number.is_some_and(|number| number.is_ascii_digit() || matches!(number, '¹' | '²' | '³'))
+    };
+    matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$")
+        || is_port("COM")
+        || is_port("LPT")
+}
+
+/// Returns whether the name has the form of the short names that Windows gives to entries with a longer one, such as
+/// `GIT~1`.
+pub(super) fn can_be_short(name: &str) -> bool {
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let has = |text: &str, max| text.chars().count() <= max;
+    stem.contains('~') && has(stem, 8) && has(extension, 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_streams_and_what_windows_removes_are_no_names() {
+        for name in [
+            "CON",
+            "con",
+            "NUL.txt",
+            "nul.tar.gz",
+            "COM1",
+            "com0",
+            "COM¹",
+            "lpt³.log",
+            "LPT9",
+            "CONIN$",
+            "conout$",
+            "AUX .txt",
+            "prn",
+            "clock$",
+            "a.",
+            "a ",
+            "a. .",
+            "...",
+            "f:stream",
+            ".git::$INDEX_ALLOCATION",
+            "C:",
+            "C:a",
+            "a\\b",
+            "a<b",
+            "a>b",
+            "a|b",
+            "a?b",
+            "a*b",
+            "a\"b",
+            "a\u{1}b",
+            "a\tb",
+        ] {
+            assert!(!is_literal(name), "{name:?}");
+        }
+        for name in [
+            "CONSOLE", "con_", "NULL", "COM", "COM10", "COMA", "COM⁴", "lpt", ".con", "a.con", "a.b", ".git", "~",
+            "a~1", "a b", " a", "é", "a'b", "a;b", "a,b", "[a]", "{a}",
+        ] {
+            assert!(is_literal(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn short_names_have_a_tilde_and_eight_characters() {
+        for name in ["GIT~1", "gi7eba~1", "AGENTI~1", "PADDOC~1.YAM", "a~", "~$a.doc"] {
+            assert!(can_be_short(name), "{name}");
+        }
+        for name in [".git", "GIT", "longname~1", "a~1.json", "a.b~1", "file.txt~"] {
+            assert!(!can_be_short(name), "{name}");
+        }
+    }
+}
