@@ -114,6 +114,9 @@ pub struct HostPolicy {
     /// sets them at a rename to the name `.paddock-mode-` with four octal digits, which renames nothing. Such a host
     /// creates files whose names end in `.private.tmp` with rights for their owner only.
     pub keeps_modes: bool,
+    /// Whether a file system of the host can find an entry by another name than the one that it lists, such as a short
+    /// name on Windows, or by another Unicode normalization on macOS.
+    pub folds_names: bool,
     /// Whether paths are those of Windows: absolute paths of the host are given in the form of
     /// [`paddock_policy::windows_path::unified`], and those of a call may have any of their forms.
     pub windows_paths: bool,

@@ -191,6 +191,7 @@ impl<'w> Resolution<'w> {
                 }
                 other => other.map_err(|fault| self.fault(&fault))?,
             };
+            self.check_listed(&name)?;
             self.check_denied(&name, stat.kind)?;
             let is_last = self.ahead.is_empty();
             match stat.kind {
@@ -324,6 +325,20 @@ impl<'w> Resolution<'w> {
             self.ahead.push_front(component.to_owned());
         }
         Ok(())
+    }
+
+    /// Refuses a name that the directory lists in another form: rules that hide the entry do not match that name. Letter
+    /// case is left to the rules.
+    fn check_listed(&self, name: &str) -> Result<()> {
+        if !self.workspace.policy.host.folds_names || (name.is_ascii() && !name.contains('~')) {
+            return Ok(());
+        }
+        let listing = self.workspace.fs.list(self.dir()?).map_err(|fault| self.fault(&fault))?;
+        if listing.entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name)) {
+            return Ok(());
+        }
+        let cause = "its directory lists it under another name";
+        Err(Error::at(Code::InvalidPath, self.operation, self.requested_path, cause).hint("use the name in the list"))
     }
 
     fn check_denied(&self, name: &str, kind: Kind) -> Result<()> {

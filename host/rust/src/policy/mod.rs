@@ -134,6 +134,7 @@ pub(crate) struct Host {
     /// Whether a rename over a file of a root fails, but gives its mode to the guest's temporary file: the roots
     /// are read-only.
     lends_modes: bool,
+    folds_names: bool,
     windows_paths: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<String>,
@@ -152,6 +153,7 @@ impl Host {
             carries_modes: cfg!(unix) || backend == Backend::Memory,
             keeps_modes: cfg!(target_os = "linux") && backend != Backend::Memory,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
+            folds_names: cfg!(any(windows, target_vendor = "apple")) && backend != Backend::Memory,
             windows_paths: cfg!(windows) && backend != Backend::Memory,
             private: own.private,
             fixed: own.fixed,

@@ -103,7 +103,7 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(&dir)?)?.clone();
     if path != "." {
-        name_rules::check(&dir, &path)?;
+        name_rules::check(&path)?;
     }
     match how.contains(OpenFlags::CREATE) {
         true => state.files().access_control.check_new(&dir, &path)?,

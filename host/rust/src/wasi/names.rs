@@ -164,9 +164,8 @@ fn entry(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResul
     if !is_name(name) {
         return Err(ErrorCode::NotPermitted.into());
     }
-    let dir = directory(store.data_mut().filesystem().table.get(dir)?)?.clone();
-    name_rules::check(&dir, name)?;
-    Ok(dir)
+    name_rules::check(name)?;
+    Ok(directory(store.data_mut().filesystem().table.get(dir)?)?.clone())
 }
 
 /// Fails if the target of a link is absolute and the guest may not know it.

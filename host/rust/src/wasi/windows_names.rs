@@ -1,5 +1,5 @@
-//! Names on Windows, where one entry can have several names, and some names are devices. A guest compares names with
-//! the rules of its policy, so each entry has to have one name there.
+//! Names on Windows, where some are devices, and others mean the entry of another name. The rules of the policy are
+//! compared with names, so each has to mean what it says.
 
 /// Returns whether all functions of Windows take a name literally. Some of them remove dots and spaces at its end, open
 /// a device, or take the part after a `:` for a stream of the file.
@@ -19,14 +19,6 @@ fn is_device(name: &str) -> bool {
     matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$")
         || is_port("COM")
         || is_port("LPT")
-}
-
-/// Returns whether the name has the form of the short names that Windows gives to entries with a longer one, such as
-/// `GIT~1`.
-pub(super) fn can_be_short(name: &str) -> bool {
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    let has = |text: &str, max| text.chars().count() <= max;
-    stem.contains('~') && has(stem, 8) && has(extension, 3)
 }
 
 #[cfg(test)]
@@ -75,16 +67,6 @@ mod tests {
             "a~1", "a b", " a", "é", "a'b", "a;b", "a,b", "[a]", "{a}",
         ] {
             assert!(is_literal(name), "{name:?}");
-        }
-    }
-
-    #[test]
-    fn short_names_have_a_tilde_and_eight_characters() {
-        for name in ["GIT~1", "gi7eba~1", "AGENTI~1", "PADDOC~1.YAM", "a~", "~$a.doc"] {
-            assert!(can_be_short(name), "{name}");
-        }
-        for name in [".git", "GIT", "longname~1", "a~1.json", "a.b~1", "file.txt~"] {
-            assert!(!can_be_short(name), "{name}");
         }
     }
 }
