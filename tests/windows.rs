@@ -152,7 +152,6 @@ fn paths_may_be_written_as_windows_writes_them() {
         format!("{}/src/b.txt", root.replace('\\', "/")),
         format!(r"{}\src\b.txt", root.to_lowercase()),
         format!(r"{}\SRC\B.TXT", root.to_uppercase()),
-        format!(r"\\?\{root}\src\b.txt"),
     ] {
         assert_eq!(fixture.ok("read_file", json!({"path": path}))["content"], "b", "{path}");
     }
@@ -174,6 +173,7 @@ fn no_path_of_windows_leads_out() {
         r"src\..\..\outside.txt".to_owned(),
         outside.to_owned(),
         format!(r"\\?\{outside}"),
+        format!(r"\\?\{}", fixture.root().join("a.txt").display()),
         format!(r"\\.\{outside}"),
         format!(r"\\localhost\{}$\outside.txt", drive.trim_end_matches(':')),
         format!(r"\\?\UNC\localhost\{}$\outside.txt", drive.trim_end_matches(':')),

@@ -39,7 +39,7 @@ fn fresh() -> MemoryFs {
 }
 
 fn call(fs: &MemoryFs, tool: &str, arguments: &Value) -> Outcome {
-    call_under(r#"{"host": {"folds_names": true}}"#, fs, tool, arguments)
+    call_under(r#"{"host": {"names": "folded"}}"#, fs, tool, arguments)
 }
 
 fn call_under(policy: &str, fs: &MemoryFs, tool: &str, arguments: &Value) -> Outcome {
@@ -113,7 +113,7 @@ fn a_name_as_the_list_shows_it_works() {
         assert_eq!(call(&fs, "read_file", &json!({"path": path})).error, None, "{path}");
     }
     let outcome = call(&fs, "read_file", &json!({"path": "re\u{301}sume\u{301}.md"}));
-    assert!(outcome.error.unwrap().message.contains("lists it under another name"));
+    assert!(outcome.error.unwrap().message.contains("takes no such name"));
     assert_eq!(call(&fs, "write_file", &json!({"path": "né~w", "content": "x"})).error, None);
 }
 

@@ -114,12 +114,11 @@ pub struct HostPolicy {
     /// sets them at a rename to the name `.paddock-mode-` with four octal digits, which renames nothing. Such a host
     /// creates files whose names end in `.private.tmp` with rights for their owner only.
     pub keeps_modes: bool,
-    /// Whether a file system of the host can find an entry by another name than the one that it lists, such as a short
-    /// name on Windows, or by another Unicode normalization on macOS.
-    pub folds_names: bool,
-    /// Whether paths are those of Windows: absolute paths of the host are given in the form of
-    /// [`paddock_policy::windows_path::unified`], and those of a call may have any of their forms.
-    pub windows_paths: bool,
+    /// Whether file systems of the host find an entry by other names than the one that they list, such as a short name,
+    /// or one in another Unicode normalization: `folded` if they do; `windows` if paths are also those of Windows.
+    /// Absolute paths of the host then have the form of [`paddock_policy::windows_path::slashed`], and those of a call
+    /// get it.
+    pub names: Option<String>,
     /// Absolute paths of the host's own files, which are closed to all tools if a root contains them.
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.
@@ -131,4 +130,11 @@ pub struct HostPolicy {
     pub decision: Option<Decision>,
     /// Whether the host keeps an audit log and reads the accessed paths of each call.
     pub records: bool,
+}
+
+impl HostPolicy {
+    /// Returns whether paths are those of Windows.
+    pub fn has_windows_paths(&self) -> bool {
+        self.names.as_deref() == Some("windows")
+    }
 }

@@ -58,8 +58,7 @@ impl Fault {
             Self::NoMemory => {
                 error.hint("call again when fewer calls are running, or divide the work into smaller parts")
             }
-            Self::Name => error.hint("use another name"),
-            Self::Busy => error.hint("call again when it is closed; nothing was changed"),
+            Self::Name => error.hint("use the name that a list shows, or another one"),
             Self::ReadOnly => error.hint("read from it, or change something in a writable root"),
             _ => error,
         }

@@ -2,7 +2,7 @@
 //! Links are read here and must stay inside; no backend ever follows one.
 
 use crate::path_syntax::{SYSTEM_DIRECTORIES, check_name, check_path, components, ends_in_dir};
-use paddock_types::path::{below, windows_path::unified};
+use paddock_types::path::{below, windows_path::slashed};
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;
@@ -35,8 +35,8 @@ impl Workspace<'_> {
 
     /// Resolves `path`.
     pub fn resolve_with(&self, path: &str, operation: &str, last: FollowSymlinks) -> Result<ResolvedPath> {
-        let unified = if self.policy.host.windows_paths { Some(unified(path)) } else { None };
-        let sought = unified.as_deref().unwrap_or(path);
+        let slashed = if self.policy.host.has_windows_paths() { Some(slashed(path)) } else { None };
+        let sought = slashed.as_deref().unwrap_or(path);
         let (root, rest) = match self.root_of(sought, path, operation) {
             Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(sought) => (0, sought),
             found => found?,
@@ -87,7 +87,7 @@ impl Workspace<'_> {
     /// Returns the path below the absolute name of a root. On Windows, letter case is ignored there.
     fn below_root<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
         match path.get(..name.len()) {
-            Some(top) if self.policy.host.windows_paths && top.eq_ignore_ascii_case(name) => below(path, top),
+            Some(top) if self.policy.host.has_windows_paths() && top.eq_ignore_ascii_case(name) => below(path, top),
             _ => below(path, name),
         }
     }
@@ -330,15 +330,12 @@ impl<'w> Resolution<'w> {
     /// Refuses a name that the directory lists in another form: rules that hide the entry do not match that name. Letter
     /// case is left to the rules.
     fn check_listed(&self, name: &str) -> Result<()> {
-        if !self.workspace.policy.host.folds_names || (name.is_ascii() && !name.contains('~')) {
+        if self.workspace.policy.host.names.is_none() || (name.is_ascii() && !name.contains('~')) {
             return Ok(());
         }
         let listing = self.workspace.fs.list(self.dir()?).map_err(|fault| self.fault(&fault))?;
-        if listing.entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name)) {
-            return Ok(());
-        }
-        let cause = "its directory lists it under another name";
-        Err(Error::at(Code::InvalidPath, self.operation, self.requested_path, cause).hint("use the name in the list"))
+        let is_listed = listing.entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
+        if is_listed { Ok(()) } else { Err(self.fault(&Fault::Name)) }
     }
 
     fn check_denied(&self, name: &str, kind: Kind) -> Result<()> {

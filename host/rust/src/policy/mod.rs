@@ -86,7 +86,9 @@ fn for_guest(mut settings: Map<String, Value>) -> Map<String, Value> {
                 let end = |path| host_path::for_guest(&Walk::new(Path::new(path)).ok()?.path());
                 let ends: Vec<_> = absolute.filter_map(end).map(Value::from).collect();
                 for path in paths.iter_mut() {
-                    *path = path.as_str().map(host_path::text_for_guest).into();
+                    if let Value::String(path) = path {
+                        *path = host_path::text_for_guest(path);
+                    }
                 }
                 let ends: Vec<_> = ends.into_iter().filter(|end| !paths.contains(end)).collect();
                 paths.extend(ends);
@@ -126,6 +128,15 @@ struct Root<'a> {
     access: Access,
 }
 
+/// Whether file systems of this system find an entry by other names than the one that they list.
+const NAMES: Option<&str> = if cfg!(windows) {
+    Some("windows")
+} else if cfg!(target_vendor = "apple") {
+    Some("folded")
+} else {
+    None
+};
+
 /// Capabilities of the host.
 #[derive(Serialize)]
 pub(crate) struct Host {
@@ -134,8 +145,9 @@ pub(crate) struct Host {
     /// Whether a rename over a file of a root fails, but gives its mode to the guest's temporary file: the roots
     /// are read-only.
     lends_modes: bool,
-    folds_names: bool,
-    windows_paths: bool,
+    /// Whether file systems find an entry by several names, and paths are those of Windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -153,8 +165,7 @@ impl Host {
             carries_modes: cfg!(unix) || backend == Backend::Memory,
             keeps_modes: cfg!(target_os = "linux") && backend != Backend::Memory,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
-            folds_names: cfg!(any(windows, target_vendor = "apple")) && backend != Backend::Memory,
-            windows_paths: cfg!(windows) && backend != Backend::Memory,
+            names: NAMES.filter(|_| backend != Backend::Memory),
             private: own.private,
             fixed: own.fixed,
             approval_key: signer.key(),
