@@ -42,9 +42,7 @@ impl AccessControl {
             crate::kernel_files::check(file(opened)).map_err(super::code)?;
             self.devices.push(identity.device());
         }
-        #[cfg(windows)]
-        check_no_reparse_point(file(opened))?;
-        #[cfg(not(any(target_os = "linux", windows)))]
+        #[cfg(not(target_os = "linux"))]
         let _ = opened;
         Ok(())
     }
@@ -71,16 +69,6 @@ impl AccessControl {
     pub(crate) fn check_name(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
         refuse_if(self.guarded.is_own_name(name, || Identity::of_file(&dir.dir).ok()))
     }
-}
-
-/// Fails if the driver of a reparse point would decide what the file is. Symbolic links and junctions are never opened.
-#[cfg(windows)]
-fn check_no_reparse_point(opened: &File) -> Result<(), ErrorCode> {
-    use std::os::windows::fs::MetadataExt;
-
-    const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x400;
-    let attributes = opened.metadata().map_err(ErrorCode::from)?.file_attributes();
-    if attributes & FILE_ATTRIBUTE_REPARSE_POINT == 0 { Ok(()) } else { Err(ErrorCode::NoSuchDevice) }
 }
 
 fn refuse_if(is_refused: bool) -> Result<(), ErrorCode> {

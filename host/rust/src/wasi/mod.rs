@@ -16,7 +16,7 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
@@ -31,6 +31,9 @@ pub(crate) mod mode;
 mod name_rules;
 mod names;
 #[cfg(target_os = "linux")]
+pub(crate) mod open;
+#[cfg(windows)]
+#[path = "open_windows.rs"]
 pub(crate) mod open;
 #[cfg(target_os = "linux")]
 mod own_links;
@@ -109,13 +112,12 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
         true => state.files().access_control.check_new(&dir, &path)?,
         false => state.files().access_control.check_name(&dir, &path)?,
     }
-    let opened = open(state, dir.clone(), path.clone(), how, flags);
-    let (opened, identity) = sharing::explain(opened, &[(&dir, &path)])?;
+    let (opened, identity) = open(state, dir, path, how, flags)?;
     state.files().access_control.check_opened(&opened, identity)?;
     Ok(state.filesystem().table.push(opened)?)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 fn open(
     _state: &mut impl FilesView,
     dir: Dir,
@@ -126,7 +128,7 @@ fn open(
     Ok(open::open(&dir, &path, how, flags)?)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn open(
     state: &mut impl FilesView,
     dir: Dir,

@@ -33,10 +33,16 @@ fn is_open_elsewhere(dir: &Dir, name: &str) -> bool {
     use cap_primitives::fs::{OpenOptions, OpenOptionsExt};
 
     const READ_WRITE_DELETE: u32 = 0x8000_0000 | 0x4000_0000 | 0x0001_0000;
-    const ERROR_SHARING_VIOLATION: i32 = 32;
     const BACKUP_SEMANTICS: u32 = 0x0200_0000;
     let mut options = OpenOptions::new();
     options.follow(FollowSymlinks::No).access_mode(READ_WRITE_DELETE).custom_flags(BACKUP_SEMANTICS);
     let opened = cap_primitives::fs::open(&dir.dir, name.as_ref(), &options);
-    opened.is_err_and(|cause| cause.raw_os_error() == Some(ERROR_SHARING_VIOLATION))
+    opened.is_err_and(|cause| is_violation(&cause))
+}
+
+/// Returns whether an operation failed because another program has the entry open.
+#[cfg(windows)]
+pub(super) fn is_violation(cause: &std::io::Error) -> bool {
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    cause.raw_os_error() == Some(ERROR_SHARING_VIOLATION)
 }
