@@ -10,32 +10,53 @@
     reason = "a test fails by a panic"
 )]
 
+#[cfg(unix)]
 mod approval;
+#[cfg(unix)]
 mod archive;
 mod cli;
+#[cfg(unix)]
 mod commands;
+#[cfg(unix)]
 mod container;
+#[cfg(unix)]
 mod escapes;
+#[cfg(unix)]
 mod events;
+#[cfg(unix)]
 mod extremes;
 mod fixture;
+#[cfg(unix)]
 mod hang;
+#[cfg(unix)]
 mod hostile;
+#[cfg(unix)]
 mod import_graph;
 mod imports;
 mod library;
 mod limits;
 mod mcp;
 mod memory;
+#[cfg(unix)]
 mod mode;
+#[cfg(unix)]
 mod overlay;
+#[cfg(unix)]
 mod policy;
 mod programs;
+#[cfg(unix)]
 mod readme;
+#[cfg(unix)]
 mod restore;
+#[cfg(unix)]
 mod seeds;
+#[cfg(unix)]
 mod transactions;
+#[cfg(unix)]
 mod tree;
+#[cfg(unix)]
 mod updates;
+#[cfg(windows)]
+mod windows;
 #[cfg(target_os = "linux")]
 mod without;

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::case::Case;
+#[cfg(target_os = "linux")]
 use super::container;
 use super::layers;
 use super::outcome::{self, Names};
@@ -68,7 +69,10 @@ pub fn run(case: &Case, backend: Backend) -> Result<Observed> {
         Backend::ComponentMemory => component_memory(case),
         Backend::Directory => directory(case),
         Backend::Overlay => overlay(case),
+        #[cfg(target_os = "linux")]
         Backend::Container => in_container(case),
+        #[cfg(not(target_os = "linux"))]
+        Backend::Container => anyhow::bail!("containers are of Linux"),
     }
 }
 
@@ -110,6 +114,7 @@ fn directory(case: &Case) -> Result<Observed> {
     on_disk(case, &environment, &Environment::names(&environment.top), builder)
 }
 
+#[cfg(target_os = "linux")]
 fn in_container(case: &Case) -> Result<Observed> {
     let (container, room) = container::room()?;
     let inside = Path::new("/").join(room.path().file_name().context("no name")?);
@@ -129,7 +134,7 @@ fn on_disk(case: &Case, environment: &Environment, names: &Names, builder: Build
     ensure!(environment.outside()? == outside, "something outside the workspace was changed");
     let tree = tree::read(&root)?;
     let modes = tree::modes(&root, &tree)?;
-    Ok(Observed { outcomes, tree: restore(tree, names), modes: Some(modes) })
+    Ok(Observed { outcomes, tree: restore(tree, names), modes })
 }
 
 fn overlay(case: &Case) -> Result<Observed> {
@@ -144,7 +149,7 @@ fn overlay(case: &Case) -> Result<Observed> {
     ensure!(environment.outside()? == outside, "something outside the workspace was changed");
     ensure!(layers::status(&base)? == before, "the base was changed");
     let (tree, modes) = layers::merged(&base, &state.join("overlays/case"))?;
-    Ok(Observed { outcomes, tree: restore(tree, &names), modes: Some(modes) })
+    Ok(Observed { outcomes, tree: restore(tree, &names), modes })
 }
 
 fn through(workspace: &Workspace) -> impl Fn(&str, &str, &str) -> Value {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::backend::Backend;
 use super::setup::{Setup, Start};
+use super::system;
 
 /// A case, read from its folder.
 pub struct Case {
@@ -24,6 +25,7 @@ pub struct Case {
     reason: String,
     not_over_overlay: Option<String>,
     not_in_container: Option<String>,
+    not_on_windows: Option<String>,
 }
 
 /// A call of a tool.
@@ -54,6 +56,8 @@ struct CallFile {
     not_over_overlay: Option<String>,
     /// Reason why a container differs from a directory.
     not_in_container: Option<String>,
+    /// Reason why a directory on Windows differs.
+    not_on_windows: Option<String>,
     /// Reason why the Python host differs from a directory; only its runner skips the case.
     #[serde(rename = "not_in_python")]
     _not_in_python: Option<String>,
@@ -94,6 +98,7 @@ impl Case {
             reason: file.reason.clone(),
             not_over_overlay: file.not_over_overlay.clone(),
             not_in_container: file.not_in_container.clone(),
+            not_on_windows: file.not_on_windows.clone(),
             calls: file.calls()?,
             name,
             folder,
@@ -108,11 +113,20 @@ impl Case {
             Backend::Container => (Backend::Directory, self.not_in_container.as_ref()),
             backend => (backend, None),
         };
+        if named == Backend::Directory {
+            self.fits_system()?;
+        }
         match load {
             Some(reason) => Err(reason.clone()),
             None if self.only.is_empty() || self.only.contains(&named) => Ok(()),
             None => Err(self.reason.clone()),
         }
+    }
+
+    /// Fails with the reason if no directory of this system can hold the case, or if the results differ there.
+    fn fits_system(&self) -> Result<(), String> {
+        let differs = self.not_on_windows.clone().filter(|_| cfg!(windows));
+        differs.or_else(|| system::unfit(&self.start).map(str::to_owned)).map_or(Ok(()), Err)
     }
 
     /// Returns the backend whose results are recorded.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Result;
 
+use super::system;
 use super::tree::{self, Node, Tree};
 
 /// Path, content, inode, mode and time of the last status change of an entry.
@@ -17,14 +17,13 @@ pub fn status(base: &Path) -> Result<Vec<Status>> {
     let mut status = Vec::new();
     for (path, node) in tree::read(base)? {
         let metadata = fs::symlink_metadata(base.join(tree::name(&path)))?;
-        let (inode, mode) = (metadata.ino().cast_signed(), i64::from(metadata.mode()));
-        status.push((path, node, [inode, mode, metadata.ctime(), metadata.ctime_nsec()]));
+        status.push((path, node, system::status(&metadata)));
     }
     Ok(status)
 }
 
 /// Returns the tree and the modes of its regular files.
-pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, BTreeMap<Vec<u8>, u32>)> {
+pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, Option<BTreeMap<Vec<u8>, u32>>)> {
     let mut merged = tree::read(base)?;
     let mut modes = tree::modes(base, &merged)?;
     let below = |name: &str| overlay.join("layers-0").join(name).join("workspace");
@@ -42,9 +41,12 @@ pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, BTreeMap<Vec<u8>, u3
             }
             merged.insert(path.clone(), node.clone());
         }
-        modes.extend(tree::modes(&below("upper"), &upper)?);
+        let own = tree::modes(&below("upper"), &upper)?;
+        modes = modes.zip(own).map(|(modes, own)| modes.into_iter().chain(own).collect());
     }
-    modes.retain(|path, _| matches!(merged.get(path), Some(Node::File(_))));
+    if let Some(modes) = &mut modes {
+        modes.retain(|path, _| matches!(merged.get(path), Some(Node::File(_))));
+    }
     Ok((merged, modes))
 }
 

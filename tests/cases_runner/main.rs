@@ -14,11 +14,16 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 mod backend;
 mod case;
+#[cfg(target_os = "linux")]
+mod container;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_container.rs"]
 mod container;
 mod expect;
 mod layers;
 mod outcome;
 mod setup;
+mod system;
 mod tidy;
 mod tree;
 

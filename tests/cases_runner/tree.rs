@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
-
-use anyhow::{Context, Result, bail};
-use rustix::fs::{CWD, FileType, mknodat};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::setup::Start;
+use super::system;
+use anyhow::{Context, Result, bail};
 
 /// Entries by path, including directories.
 pub type Tree = BTreeMap<Vec<u8>, Node>;
@@ -42,7 +39,7 @@ fn read_below(dir: &Path, prefix: &[u8], tree: &mut Tree) -> Result<()> {
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
         let entry = entry?;
         let mut path = prefix.to_vec();
-        path.extend_from_slice(entry.file_name().as_bytes());
+        path.extend_from_slice(&system::bytes(&entry.file_name()));
         let node = read_node(&entry.path())?;
         let is_dir = node == Node::Directory;
         tree.insert(path.clone(), node);
@@ -60,16 +57,16 @@ fn read_node(path: &Path) -> Result<Node> {
     Ok(match kind {
         _ if kind.is_dir() => Node::Directory,
         _ if kind.is_symlink() => Node::Link(fs::read_link(path)?.to_string_lossy().into_owned()),
-        _ if kind.is_fifo() => Node::Fifo,
+        _ if system::is_fifo(kind) => Node::Fifo,
         _ if metadata.len() > HELD => Node::Sparse(metadata.len()),
         _ => Node::File(fs::read(path)?),
     })
 }
 
-/// Returns the modes of the regular files below a directory.
-pub fn modes(top: &Path, tree: &Tree) -> Result<BTreeMap<Vec<u8>, u32>> {
+/// Returns the modes of the regular files below a directory; `None` if the system has none.
+pub fn modes(top: &Path, tree: &Tree) -> Result<Option<BTreeMap<Vec<u8>, u32>>> {
     let files = tree.iter().filter(|(_, node)| matches!(node, Node::File(_)));
-    let mode = |path: &Vec<u8>| Ok((path.clone(), fs::metadata(top.join(name(path)))?.permissions().mode() & 0o7777));
+    let mode = |path: &Vec<u8>| Ok(system::mode(&top.join(name(path)))?.map(|mode| (path.clone(), mode)));
     files.map(|(path, _)| mode(path)).collect()
 }
 
@@ -85,24 +82,30 @@ pub fn write(start: &Start, top: &Path) -> Result<()> {
         fs::hard_link(top.join(name(first)), top.join(name(second)))?;
     }
     for (path, mode) in &start.modes {
-        fs::set_permissions(top.join(name(path)), fs::Permissions::from_mode(*mode))?;
+        system::set_mode(&top.join(name(path)), *mode)?;
     }
     for (path, time) in &start.modified {
-        fs::File::open(top.join(name(path)))?.set_modified(*time)?;
+        set_modified(&top.join(name(path)), *time)?;
     }
     Ok(())
+}
+
+/// Sets the time of a file or directory. On Windows, this needs a file that is open for writing.
+fn set_modified(path: &Path, time: SystemTime) -> Result<()> {
+    let is_to_write = cfg!(windows) && path.is_file();
+    Ok(fs::File::options().read(true).write(is_to_write).open(path)?.set_modified(time)?)
 }
 
 fn write_node(path: &Path, node: &Node) -> Result<()> {
     match node {
         Node::File(bytes) => {
             fs::write(path, bytes)?;
-            fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
+            system::set_mode(path, 0o644)?;
         }
         Node::Sparse(size) => fs::File::create_new(path)?.set_len(*size)?,
         Node::Directory => fs::create_dir(path)?,
-        Node::Link(target) => symlink(target, path)?,
-        Node::Fifo => mknodat(CWD, path, FileType::Fifo, 0o644.into(), 0)?,
+        Node::Link(target) => system::symlink(target, path)?,
+        Node::Fifo => system::fifo(path)?,
     }
     Ok(())
 }
@@ -163,5 +166,5 @@ pub fn unpack(archive: &[u8]) -> Result<Tree> {
 
 /// Converts a path of a tree to the form of the system.
 pub fn name(path: &[u8]) -> OsString {
-    OsString::from_vec(path.to_vec())
+    system::name(path)
 }

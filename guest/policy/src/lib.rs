@@ -12,6 +12,7 @@ mod commands;
 mod limits;
 pub mod name;
 mod narrow;
+pub mod windows_path;
 
 pub use commands::Commands;
 pub use limits::Limits;

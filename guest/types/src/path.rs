@@ -1,5 +1,7 @@
 //! The rules by which paths are compared: each has one implementation, because access rules rest on them.
 
+pub use paddock_policy::windows_path;
+
 /// Returns the part of `path` below the directory `top`, without a leading `/`; an empty string if both are the same,
 /// `None` if the path is elsewhere.
 ///

@@ -114,6 +114,11 @@ pub struct HostPolicy {
     /// sets them at a rename to the name `.paddock-mode-` with four octal digits, which renames nothing. Such a host
     /// creates files whose names end in `.private.tmp` with rights for their owner only.
     pub keeps_modes: bool,
+    /// Whether file systems of the host find an entry by other names than the one that they list, such as a short name,
+    /// or one in another Unicode normalization: `folded` if they do; `windows` if paths are also those of Windows.
+    /// Absolute paths of the host then have the form of [`paddock_policy::windows_path::slashed`], and those of a call
+    /// get it.
+    pub names: Option<String>,
     /// Absolute paths of the host's own files, which are closed to all tools if a root contains them.
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.
@@ -127,4 +132,11 @@ pub struct HostPolicy {
     pub records: bool,
     /// Letter case of arguments and functions in the host's typed interface. Errors of typed functions use it.
     pub names: NameCase,
+}
+
+impl HostPolicy {
+    /// Returns whether paths are those of Windows.
+    pub fn has_windows_paths(&self) -> bool {
+        self.names.as_deref() == Some("windows")
+    }
 }

@@ -50,22 +50,23 @@ pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
         Err(Fault::NotFound) => return Ok(()),
         Err(fault) => return Err(fault),
     }
-    let mut path = vec![Emptied::open(fs, location.clone())?];
+    let mut path = vec![Emptied::open(fs, location.clone(), 0)?];
     while let Some(top) = path.last_mut() {
         match top.left.pop() {
             Some(entry) if entry.kind == Kind::Directory => {
                 let inner = OpenLocation { dir: top.dir.clone(), name: entry.name };
-                path.push(Emptied::open(fs, inner)?);
+                path.push(Emptied::open(fs, inner, 0)?);
             }
             Some(entry) => OpenLocation { dir: top.dir.clone(), name: entry.name }.discard(fs)?,
-            None => match fs.remove_dir(&top.location.dir, &top.location.name) {
-                // Something came into it since it was listed.
-                Err(Fault::NotEmpty) if top.looks < MAX_LOOKS => top.look(fs)?,
-                removed => {
-                    removed?;
-                    path.pop();
+            None => {
+                let Some(Emptied { location, looks, .. }) = path.pop() else { break };
+                // The handle of the directory is closed, since Windows removes no directory that is open.
+                match fs.remove_dir(&location.dir, &location.name) {
+                    // Something came into it since it was listed.
+                    Err(Fault::NotEmpty) if looks < MAX_LOOKS => path.push(Emptied::open(fs, location, looks)?),
+                    removed => removed?,
                 }
-            },
+            }
         }
     }
     Ok(())
@@ -83,16 +84,10 @@ struct Emptied {
 }
 
 impl Emptied {
-    fn open(fs: &dyn Filesystem, location: OpenLocation) -> FsResult<Self> {
+    /// Opens and lists a directory that was listed `looks` times before.
+    fn open(fs: &dyn Filesystem, location: OpenLocation, looks: u32) -> FsResult<Self> {
         let dir = fs.open_dir(&location.dir, &location.name)?;
-        let mut emptied = Self { location, dir, left: Vec::new(), looks: 0 };
-        emptied.look(fs)?;
-        Ok(emptied)
-    }
-
-    fn look(&mut self, fs: &dyn Filesystem) -> FsResult<()> {
-        self.looks += 1;
-        self.left = fs.list(&self.dir)?.entries;
-        Ok(())
+        let left = fs.list(&dir)?.entries;
+        Ok(Self { location, dir, left, looks: looks + 1 })
     }
 }

@@ -58,6 +58,7 @@ impl Fault {
             Self::NoMemory => {
                 error.hint("call again when fewer calls are running, or divide the work into smaller parts")
             }
+            Self::Name => error.hint("use the name that a list shows, or another one"),
             Self::ReadOnly => error.hint("read from it, or change something in a writable root"),
             _ => error,
         }
@@ -86,7 +87,7 @@ impl Fault {
             Self::Name => (Code::InvalidPath, "the file system takes no such name"),
             Self::CrossDevice => (Code::Io, "the two are on different file systems"),
             Self::Unsupported => (Code::Io, "the file system cannot do that"),
-            Self::Busy => (Code::Io, "it is in use"),
+            Self::Busy => (Code::Io, "it is in use by another program"),
             Self::Gone => (Code::BackendGone, "the file system has gone away"),
             Self::Io(cause) => (Code::Io, cause),
         }

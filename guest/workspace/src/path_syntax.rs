@@ -36,6 +36,36 @@ pub const SYSTEM_DIRECTORIES: &[&str] = &[
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;
 
+/// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
+/// workspace has an entry of that name.
+pub(crate) const SYSTEM_DIRECTORIES: &[&str] = &[
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+];
+
 /// Refuses text that is not a path on every host. Hosts differ in the meaning of a backslash.
 pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {
     let invalid = |cause: &str| Error::at(Code::InvalidPath, operation, path, cause);

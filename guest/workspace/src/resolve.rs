@@ -2,7 +2,7 @@
 //! Links are read here and must stay inside; no backend ever follows one.
 
 use crate::path_syntax::{SYSTEM_DIRECTORIES, check_name, check_path, components, ends_in_dir};
-use paddock_types::path::{below, is_at_or_below};
+use paddock_types::path::{below, is_at_or_below, windows_path::slashed};
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;
@@ -35,8 +35,10 @@ impl Workspace<'_> {
 
     /// Resolves `path`.
     pub fn resolve_with(&self, path: &str, operation: &str, last: FollowSymlinks) -> Result<ResolvedPath> {
-        let (root, rest) = match self.root_of(path, operation) {
-            Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(path) => (0, path),
+        let slashed = if self.policy.host.has_windows_paths() { Some(slashed(path)) } else { None };
+        let sought = slashed.as_deref().unwrap_or(path);
+        let (root, rest) = match self.root_of(sought, path, operation) {
+            Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(sought) => (0, sought),
             found => found?,
         };
         let mut walk = Resolution::new(self, path, operation, root)?;
@@ -80,21 +82,29 @@ impl Workspace<'_> {
         Ok((resolved, dir))
     }
 
-    /// Returns the index of the root of a path, and the path below it.
-    fn root_of<'p>(&self, path: &'p str, operation: &str) -> Result<(usize, &'p str)> {
+    /// Returns the index of the root of a path, and the path below it. Errors show the path as it was requested.
+    fn root_of<'p>(&self, path: &'p str, requested: &str, operation: &str) -> Result<(usize, &'p str)> {
         check_path(path, operation)?;
         if !path.starts_with('/') {
             return Ok((0, path));
         }
-        self.root_above(path, |root| &root.names).ok_or_else(|| self.outside(path, operation, "it is in no root"))
+        self.root_above(path, |root| &root.names).ok_or_else(|| self.outside(requested, operation, "it is in no root"))
     }
 
     /// Returns the index of the root with the longest of these names that `path` is below, and the path below it.
     fn root_above<'p>(&self, path: &'p str, names: fn(&Root) -> &[String]) -> Option<(usize, &'p str)> {
         let named = self.roots.iter().enumerate().flat_map(|(index, root)| {
-            names(root).iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
+            names(root).iter().filter_map(move |name| Some((index, name.len(), self.below_root(path, name)?)))
         });
         named.max_by_key(|(_, length, _)| *length).map(|(index, _, rest)| (index, rest))
+    }
+
+    /// Returns the path below the absolute name of a root. On Windows, letter case is ignored there.
+    fn below_root<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
+        match path.get(..name.len()) {
+            Some(top) if self.policy.host.has_windows_paths() && top.eq_ignore_ascii_case(name) => below(path, top),
+            _ => below(path, name),
+        }
     }
 
     /// Returns whether an absolute path that is in no root starts at the first root. A path that shares its first name
@@ -196,6 +206,7 @@ impl<'w> Resolution<'w> {
                 }
                 other => other.map_err(|fault| self.fault(&fault))?,
             };
+            self.check_listed(&name)?;
             self.check_denied(&name, stat.kind)?;
             let is_last = self.ahead.is_empty();
             match stat.kind {
@@ -329,6 +340,17 @@ impl<'w> Resolution<'w> {
             self.ahead.push_front(component.to_owned());
         }
         Ok(())
+    }
+
+    /// Refuses a name that the directory lists in another form: rules that hide the entry do not match that name. Letter
+    /// case is left to the rules.
+    fn check_listed(&self, name: &str) -> Result<()> {
+        if self.workspace.policy.host.names.is_none() || (name.is_ascii() && !name.contains('~')) {
+            return Ok(());
+        }
+        let listing = self.workspace.fs.list(self.dir()?).map_err(|fault| self.fault(&fault))?;
+        let is_listed = listing.entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
+        if is_listed { Ok(()) } else { Err(self.fault(&Fault::Name)) }
     }
 
     fn check_denied(&self, name: &str, kind: Kind) -> Result<()> {

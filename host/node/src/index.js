@@ -122,7 +122,8 @@ function spawner(start, modules, directories, policy) {
  */
 function policyOfGuests(settings, { mounts, ownPaths }, modules, signer) {
   const hasModes = process.platform !== 'win32';
-  const host = { carries_modes: hasModes, approval_key: signer.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
+  const foldsNames = process.platform === 'darwin' || process.platform === 'win32';
+  const host = { carries_modes: hasModes, ...(foldsNames && { names: 'folded' }), approval_key: signer.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
   return environment(withoutLinks(settings), 'wasi', mounts, host);
 }
 

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::approval::{ApprovalSigner, Approver, Decision};
-use crate::cache;
 use crate::command::Commands;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
@@ -26,9 +25,10 @@ use crate::overlay::OverlayDir;
 use crate::policy::{self, Access, Backend, Host, Layers, Limits, Policy};
 use crate::roots::Roots;
 use crate::settings::Settings;
-use crate::state::{self, StateChoice, StateDir};
+use crate::state::{StateChoice, StateDir};
 use crate::tree_locks::TreeLocks;
 use crate::types::Plan;
+use crate::user_directories;
 use crate::watch::{AuditChoice, Listeners};
 use crate::workspace::{Inner, Workspace};
 
@@ -265,7 +265,12 @@ impl Builder {
         listeners: Option<&Listeners>,
         commands: Option<&Commands>,
     ) -> Result<Vec<Walk>, Error> {
-        let own = [state.map(StateDir::path), state::parent(), cache::path(), policy::config_directory()];
+        let own = [
+            state.map(StateDir::path),
+            user_directories::state(),
+            user_directories::cache(),
+            user_directories::config(),
+        ];
         let own = own.into_iter().chain([commands.and_then(Commands::scratch)]);
         let own = own.chain([self.engine.as_ref().and_then(Engine::cache_path)]);
         let written = listeners.into_iter().flat_map(|listeners| listeners.own_files.iter().cloned());
@@ -281,6 +286,8 @@ impl Builder {
         if self.overlay.is_some() {
             return Some("an overlay is seen by the file tools alone");
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = policy;
         #[cfg(target_os = "linux")]
         if self.container.is_some() {
             let blocks = [&policy.blocked_directories, &policy.blocked_extensions, &policy.allowed_extensions]

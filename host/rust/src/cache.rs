@@ -1,7 +1,6 @@
 //! The cache of the compiled component. The file is mapped into memory at the next start, without unpacking, hashing or
 //! copying.
 
-use std::env;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use wasmtime::component::Component;
 
 use crate::directory::{Deferred, Directory, Walk, private_file};
 use crate::mount::way_to;
+use crate::user_directories;
 
 /// The directory that stores compiled code.
 #[derive(Clone, Debug, Default)]
@@ -119,20 +119,13 @@ fn file_name(engine: &Engine, name: &str) -> String {
     format!("{name}-{:016x}.cwasm", std::hash::Hasher::finish(&sum))
 }
 
-/// Returns the path of the user's cache directory, which may not exist.
-pub(crate) fn path() -> Option<PathBuf> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("PADDOCK_CACHE_DIR")
-        .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("paddock")))
-        .or_else(|| env::home_dir().map(|home| home.join(".cache/paddock")))
-}
-
 /// Returns the user's cache directory, created if necessary and held until the process ends. `None` if another user
 /// could write to it.
 fn users_directory() -> Option<&'static Directory> {
     static DIRECTORY: OnceLock<Option<Directory>> = OnceLock::new();
     let open = || {
-        let directory = Deferred::new(Walk::new(&path()?).ok()?).and_then(|cache| cache.create()).ok()?;
+        let directory =
+            Deferred::new(Walk::new(&user_directories::cache()?).ok()?).and_then(|cache| cache.create()).ok()?;
         let metadata = directory.metadata().ok()?;
         is_safe(&metadata).then_some(directory)
     };

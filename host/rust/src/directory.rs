@@ -235,6 +235,7 @@ fn climb(dir: &Dir) -> io::Result<Vec<Identity>> {
 
 /// Returns options to create a directory with rights for its owner only.
 pub(crate) fn private_directory() -> DirBuilder {
+    #[cfg_attr(windows, expect(unused_mut, reason = "Windows has no modes"))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     cap_std::fs::DirBuilderExt::mode(&mut builder, 0o700);

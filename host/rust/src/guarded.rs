@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::directory::{Directory, Identity, Walk};
+use crate::host_path;
 use crate::mount::{CLOSED_IN_CONTAINER, Mount};
 
 /// Private paths of Paddock, which the guest refuses early with a reason.
@@ -22,7 +23,7 @@ impl OwnPaths {
     /// Finds the private files and directories in these roots.
     pub(crate) fn new(own: &[Walk], roots: &[Mount]) -> Self {
         let mut paths = Self::default();
-        let absolute = |root: &Mount, below: &Path| root.host().join(below).into_os_string().into_string().ok();
+        let absolute = |root: &Mount, below: &Path| host_path::for_guest(&root.host().join(below));
         for (root, walk) in roots.iter().flat_map(|root| own.iter().map(move |walk| (root, walk))) {
             let below = |below: std::path::PathBuf| absolute(root, &below);
             // No guest can name a path that is not UTF-8; its device and inode protect it.

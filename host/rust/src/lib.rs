@@ -83,6 +83,7 @@ mod guest;
 mod guests;
 mod hex;
 mod host_mount;
+mod host_path;
 #[cfg(target_os = "linux")]
 mod kernel_files;
 mod limits;
@@ -118,6 +119,7 @@ pub mod terminal;
 mod transaction;
 mod tree_locks;
 pub mod types;
+mod user_directories;
 mod wasi;
 mod watch;
 mod workspace;

@@ -150,7 +150,22 @@ fn check(host: &Path, directory: io::Result<Directory>) -> Result<Directory, Err
     if crate::kernel_files::check(&**directory.file()).is_err() {
         return Err(root(io::Error::other("its files are the kernel's own state")));
     }
+    #[cfg(windows)]
+    if is_on_network(&directory).map_err(root)? {
+        return Err(root(io::Error::other("it is on a network share, where the runtime cannot change entries")));
+    }
     Ok(directory)
+}
+
+/// Returns whether the directory is on a network share, also if its path begins with the letter of a drive. The runtime
+/// would look for the entries of such a directory below the current directory of the process.
+#[cfg(windows)]
+fn is_on_network(directory: &Directory) -> io::Result<bool> {
+    use std::path::Prefix;
+
+    let path = directory.path().canonicalize()?;
+    let Some(Component::Prefix(prefix)) = path.components().next() else { return Ok(true) };
+    Ok(!matches!(prefix.kind(), Prefix::VerbatimDisk(_) | Prefix::Disk(_)))
 }
 
 /// Follows the path of a directory that a setting names: a root, a directory for commands, a directory of Paddock's

@@ -1,6 +1,5 @@
 //! The state directory, which holds journals outside of the workspace, and its lock.
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
@@ -15,6 +14,7 @@ use crate::directory::{Deferred, Directory, private_file};
 use crate::hex::hex;
 use crate::mount::{self, Mount, STATE};
 use crate::types::{ErrorCode, ToolError};
+use crate::user_directories;
 
 /// Interval between attempts to take the lock.
 const RETRY: Duration = Duration::from_millis(5);
@@ -56,22 +56,16 @@ impl StateChoice {
         match self {
             Self::None => Ok(None),
             Self::At(path) => open(path, true).map(Some),
-            Self::User => match parent().map(|parent| open(parent.join(name(root)), false)).transpose() {
-                // The default location is optional: if this user may not access it, the workspace has no state
-                // directory.
-                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-                opened => opened,
-            },
+            Self::User => {
+                match user_directories::state().map(|parent| open(parent.join(name(root)), false)).transpose() {
+                    // The default location is optional: if this user may not access it, the workspace has no state
+                    // directory.
+                    Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+                    opened => opened,
+                }
+            }
         }
     }
-}
-
-/// Returns the directory that contains the state directories of all workspaces.
-pub(crate) fn parent() -> Option<PathBuf> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("PADDOCK_STATE_DIR")
-        .or_else(|| absolute("XDG_STATE_HOME").map(|state| state.join("paddock")))
-        .or_else(|| env::home_dir().map(|home| home.join(".local/state/paddock")))
 }
 
 fn name(root: &Path) -> String {

@@ -14,8 +14,9 @@ use crate::budget::CallBudget;
 use crate::directory::{Deferred, Identity, private_file};
 use crate::mount::{self, Mount};
 use crate::policy::Access;
-use crate::state::{self, failed, wait};
+use crate::state::{failed, wait};
 use crate::types::ToolError;
+use crate::user_directories;
 
 /// Directory of the lock files, in the directory of all state directories.
 const LOCKS: &str = "locks";
@@ -34,7 +35,7 @@ pub(crate) struct TreeLocks {
 impl TreeLocks {
     /// Returns the locks for these roots; `None` if the user has no directory for state, or may not access it.
     pub(crate) fn new(roots: &[Mount]) -> io::Result<Option<Self>> {
-        let Some(parent) = state::parent() else { return Ok(None) };
+        let Some(parent) = user_directories::state() else { return Ok(None) };
         let walk = mount::open_named(&parent.join(LOCKS), roots.iter().map(|root| &root.directory));
         let directory = match walk.and_then(Deferred::new) {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => return Ok(None),

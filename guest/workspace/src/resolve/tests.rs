@@ -423,3 +423,48 @@ fn a_path_is_below_a_directory_by_whole_names() {
     assert_eq!(below("/ws-evil/a", "/ws"), None);
     assert_eq!(below("/w", "/ws"), None);
 }
+
+#[test]
+fn paths_of_windows_lead_to_roots_where_the_host_says_so() {
+    let root = r#"{"guest": "/workspace", "host": "/C:/Users/me/ws"}, {"guest": "/lib", "host": "//server/share/lib"}"#;
+    let policy = |names: &str| {
+        format!(r#"{{"roots": [{root}], "host": {{"names": {names}, "private": ["/C:/Users/me/ws/.state"]}}}}"#)
+    };
+    let roots: [(&str, &[&str]); 2] = [("/workspace", &["src/a.rs", "up -> /C:/Users/me/ws/src"]), ("/lib", &["b.rs"])];
+    with(&policy("\"windows\""), &roots, |workspace| {
+        for path in [
+            r"src\a.rs",
+            r".\src\..\src\a.rs",
+            r"C:\Users\me\ws\src\a.rs",
+            "c:/users/me/WS/src/a.rs",
+            r"up\a.rs",
+            "/workspace/src/a.rs",
+        ] {
+            leads(workspace, path, "src/a.rs", Kind::File);
+        }
+        leads(workspace, r"\\server\share\lib\b.rs", "/lib/b.rs", Kind::File);
+        leads(workspace, r"\\SERVER\share\lib\b.rs", "/lib/b.rs", Kind::File);
+        for path in [
+            r"..\a",
+            r"src\..\..\a",
+            r"\Windows\win.ini",
+            r"C:\Windows\win.ini",
+            r"C:\Users\me\ws-evil\a",
+            r"D:\Users\me\ws\src\a.rs",
+            r"\\server\other\a",
+            r"\\.\PhysicalDrive0",
+            r"\\?\C:\Users\me\ws\src\a.rs",
+            r"\\?\GLOBALROOT\Device\HarddiskVolume1\a",
+        ] {
+            let error = fails(workspace, path, Code::OutsideWorkspace);
+            assert!(error.message().contains(&format!("`{path}`")), "{error:?}");
+        }
+        fails(workspace, r".state\key", Code::Denied);
+        fails(workspace, r"C:\users\me\ws\.STATE\key", Code::Denied);
+    });
+    with(&policy("null"), &roots, |workspace| {
+        fails(workspace, r"src\a.rs", Code::InvalidPath);
+        fails(workspace, "/c:/users/me/WS/src/a.rs", Code::OutsideWorkspace);
+        leads(workspace, "C:a", "C:a", None);
+    });
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Union
 
@@ -148,6 +149,7 @@ def environment(
         # Wasmtime's own rename does not carry a file's mode over, so the guest rewrites
         # files in place, from a copy that a later call replays after a crash.
         "carries_modes": False,
+        "names": "folded" if sys.platform in ("darwin", "win32") else None,
         "private": paths.private,
         "fixed": paths.fixed,
         "approval_key": signer.key(),

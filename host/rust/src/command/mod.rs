@@ -8,15 +8,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
-use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, StartArgs, WriteArgs};
+#[cfg(target_os = "linux")]
+use crate::bindings::exports::paddock::files::commands::StartArgs;
+use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, WriteArgs};
 use crate::error::Error;
 use crate::guests::Guests;
 use crate::mount::Mount;
 use crate::named_file::NamedFile;
 use crate::options::CancelToken;
 use crate::policy::{Commands as Policy, HardLinks};
+#[cfg(target_os = "linux")]
 use crate::roots::Roots;
 use crate::types::{ErrorCode, ToolError};
 

@@ -1,6 +1,5 @@
 //! The files that contain policies.
 
-use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,19 +9,14 @@ use super::node::Fault;
 use super::source::Source;
 use crate::error::Error;
 use crate::regular::{self, Refused};
+use crate::user_directories;
 
 /// File name extensions of policies.
 const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
 
-/// Returns the user's configuration directory for Paddock.
-pub(crate) fn config_directory() -> Option<PathBuf> {
-    let given = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    given.or_else(|| env::home_dir().map(|home| home.join(".config"))).map(|config| config.join("paddock"))
-}
-
 /// Reads the user's policy, if it exists.
 pub(super) fn user() -> Result<Option<(PathBuf, String)>, Error> {
-    let Some(directory) = config_directory() else { return Ok(None) };
+    let Some(directory) = user_directories::config() else { return Ok(None) };
     let Some(path) = only_one(&directory, "policy")? else { return Ok(None) };
     let text = own(&path)?;
     Ok(Some((path, text)))

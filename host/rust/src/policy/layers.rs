@@ -49,7 +49,7 @@ pub struct Setting {
 
 impl Layers {
     /// Loads the layers of the user and of a workspace at `root`. The user's file is `policy.yaml` (`.yml`,
-    /// `.toml`, `.json`) in `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`. The workspace's own file is
+    /// `.toml`, `.json`) in `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`, on Windows in `%APPDATA%\paddock`. The workspace's own file is
     /// `.paddock.yaml` (or another of these formats) in `root`; it may only narrow the policy. The environment
     /// variable `PADDOCK_POLICY` contains JSON or YAML. Without the feature `policy-files`, a policy in another
     /// format than JSON is an error.

@@ -14,6 +14,7 @@ use crate::approval::ApprovalSigner;
 use crate::directory::Walk;
 use crate::error::Error;
 use crate::guarded::OwnPaths;
+use crate::host_path;
 use crate::mount::Mount;
 
 mod document;
@@ -36,7 +37,6 @@ mod yaml;
 #[cfg(not(feature = "policy-files"))]
 use json_only::{toml, yaml};
 
-pub(crate) use files::config_directory;
 pub use layers::{Layers, Setting};
 pub use paddock_policy::schema;
 pub use table::table;
@@ -58,12 +58,12 @@ pub(crate) fn environment(
 ) -> serde_json::Result<String> {
     let roots = mounts.iter().map(|mount| Root {
         guest: &mount.guest,
-        host: mount.host().to_str(),
-        aliases: mount.alias.as_slice(),
+        host: host_path::for_guest(mount.host()),
+        aliases: mount.alias.iter().map(|alias| host_path::text_for_guest(alias)).collect(),
         id: id(mount),
         access: mount.access,
     });
-    let settings = &without_links(settings.clone());
+    let settings = &for_guest(settings.clone());
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
 
@@ -75,17 +75,22 @@ fn id(mount: &Mount) -> String {
     if mount.is_contained { inode.to_string() } else { format!("{inode}:{}", mount.host().to_string_lossy()) }
 }
 
-/// Adds absolute blocked paths with their links resolved, since the guest compares them with the resolved paths of
-/// the roots.
-fn without_links(mut settings: Map<String, Value>) -> Map<String, Value> {
+/// Returns the settings with blocked paths in the guest's form. Adds absolute ones with their links resolved, since the
+/// guest compares them with the resolved paths of the roots.
+fn for_guest(mut settings: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut settings {
         match value {
-            Value::Object(narrowed) if name == NARROWED => *narrowed = without_links(std::mem::take(narrowed)),
+            Value::Object(narrowed) if name == NARROWED => *narrowed = for_guest(std::mem::take(narrowed)),
             Value::Array(paths) if name == "blocked_directories" => {
-                let absolute = paths.iter().filter_map(Value::as_str).filter(|path| path.starts_with('/'));
-                let end = |path| Walk::new(Path::new(path)).ok()?.path().into_os_string().into_string().ok();
-                let ends = absolute.filter_map(end);
-                let ends: Vec<_> = ends.map(Value::from).filter(|end| !paths.contains(end)).collect();
+                let absolute = paths.iter().filter_map(Value::as_str).filter(|path| Path::new(path).is_absolute());
+                let end = |path| host_path::for_guest(&Walk::new(Path::new(path)).ok()?.path());
+                let ends: Vec<_> = absolute.filter_map(end).map(Value::from).collect();
+                for path in paths.iter_mut() {
+                    if let Value::String(path) = path {
+                        *path = host_path::text_for_guest(path);
+                    }
+                }
+                let ends: Vec<_> = ends.into_iter().filter(|end| !paths.contains(end)).collect();
                 paths.extend(ends);
             }
             _ => {}
@@ -116,12 +121,21 @@ pub(crate) enum Backend {
 struct Root<'a> {
     guest: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    aliases: &'a [String],
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<String>,
     id: String,
     access: Access,
 }
+
+/// Whether file systems of this system find an entry by other names than the one that they list.
+const NAMES: Option<&str> = if cfg!(windows) {
+    Some("windows")
+} else if cfg!(target_vendor = "apple") {
+    Some("folded")
+} else {
+    None
+};
 
 /// Capabilities of the host.
 #[derive(Serialize)]
@@ -131,6 +145,9 @@ pub(crate) struct Host {
     /// Whether a rename over a file of a root fails, but gives its mode to the guest's temporary file: the roots
     /// are read-only.
     lends_modes: bool,
+    /// Whether file systems find an entry by several names, and paths are those of Windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -150,6 +167,7 @@ impl Host {
             carries_modes: cfg!(unix) || backend == Backend::Memory,
             keeps_modes: cfg!(target_os = "linux") && backend != Backend::Memory,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
+            names: NAMES.filter(|_| backend != Backend::Memory),
             private: own.private,
             fixed: own.fixed,
             approval_key: signer.key(),

@@ -16,7 +16,7 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
@@ -28,18 +28,25 @@ mod files;
 mod list;
 #[cfg(target_os = "linux")]
 pub(crate) mod mode;
+mod name_rules;
 mod names;
 #[cfg(unix)]
+pub(crate) mod open;
+#[cfg(windows)]
+#[path = "open_windows.rs"]
 pub(crate) mod open;
 #[cfg(target_os = "linux")]
 mod own_links;
 #[cfg(target_os = "linux")]
 mod read;
+mod sharing;
 #[cfg(target_os = "linux")]
 mod stat;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
+#[cfg(any(windows, test))]
+mod windows_names;
 
 pub(crate) use files::{Files, FilesView, LinkTargets};
 
@@ -98,6 +105,9 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
     }
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(&dir)?)?.clone();
+    if path != "." {
+        name_rules::check(&path)?;
+    }
     match how.contains(OpenFlags::CREATE) {
         true => state.files().access_control.check_new(&dir, &path)?,
         false => state.files().access_control.check_name(&dir, &path)?,
@@ -107,7 +117,7 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
     Ok(state.filesystem().table.push(opened)?)
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 fn open(
     _state: &mut impl FilesView,
     dir: Dir,
@@ -118,7 +128,7 @@ fn open(
     Ok(open::open(&dir, &path, how, flags)?)
 }
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 fn open(
     state: &mut impl FilesView,
     dir: Dir,

@@ -6,13 +6,14 @@ use std::path::Path;
 use cap_primitives::fs::read_link_contents;
 use wasmtime::StoreContextMut;
 use wasmtime::component::LinkerInstance;
-use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::filesystem::{Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorStat, ErrorCode, HostDescriptor, MetadataHashValue, NewTimestamp, PathFlags,
 };
 
-use super::{Fd, FilesView, RenameAt, answer, at_once, directory, is_name};
+use super::{Fd, FilesView, RenameAt, answer, at_once, directory, is_name, name_rules, sharing};
+use crate::host_path;
 
 type Store<'s, T> = StoreContextMut<'s, T>;
 
@@ -41,9 +42,8 @@ pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> 
 }
 
 fn create_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
-    check_name(&name)?;
+    let holder = entry(&mut store, &dir, &name)?;
     let state = store.data_mut();
-    let holder = directory(state.filesystem().table.get(&dir)?)?.clone();
     state.files().access_control.check_name(&holder, &name)?;
     at_once(state.filesystem().create_directory_at(dir, name))
 }
@@ -52,16 +52,17 @@ fn link_at(mut store: Store<'_, impl FilesView>, arguments: (Fd, PathFlags, Stri
     let (dir, follow, name, new_dir, new_name) = arguments;
     check_follow(follow)?;
     // A second hard link would let the guest change a file that it may not open.
-    check_movable(&mut store, &dir, &name)?;
-    check_new(&mut store, &new_dir, &new_name)?;
+    let from = check_movable(&mut store, &dir, &name)?;
+    let holder = check_new(&mut store, &new_dir, &new_name)?;
     #[cfg(target_os = "linux")]
     if super::mode::is_temporary(&new_name) {
-        let holder = directory(store.data_mut().filesystem().table.get(&new_dir)?)?.clone();
         at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name.clone()))?;
         store.data_mut().files().own_links.add(&holder, &new_name);
         return Ok(());
     }
-    at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name))
+    let mut view = store.data_mut().filesystem();
+    let linked = at_once(view.link_at(dir, follow, name.clone(), new_dir, new_name.clone()));
+    sharing::explain(linked, &[(&from, &name), (&holder, &new_name)])
 }
 
 fn metadata_hash_at(
@@ -69,29 +70,29 @@ fn metadata_hash_at(
     (dir, follow, name): (Fd, PathFlags, String),
 ) -> FsResult<MetadataHashValue> {
     check_follow(follow)?;
-    check_name(&name)?;
+    entry(&mut store, &dir, &name)?;
     at_once(store.data_mut().filesystem().metadata_hash_at(dir, follow, name))
 }
 
 /// Reads a symbolic link. The stock function refuses every absolute target; this one refuses those that would reveal
 /// a path outside of the roots. Only the guest follows the link.
 fn readlink_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<String> {
-    check_name(&name)?;
-    let dir = directory(store.data_mut().filesystem().table.get(&dir)?)?.clone();
-    let target = read_link_contents(&dir.dir, Path::new(&name)).map_err(ErrorCode::from)?.into_os_string();
-    let target = target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?;
+    let dir = entry(&mut store, &dir, &name)?;
+    let target = read_link_contents(&dir.dir, Path::new(&name)).map_err(ErrorCode::from)?;
+    let shown = host_path::for_guest(&target).ok_or(ErrorCode::IllegalByteSequence)?;
     check_target(&mut store, &target)?;
-    Ok(target)
+    Ok(shown)
 }
 
 fn remove_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
-    check_movable(&mut store, &dir, &name)?;
-    at_once(store.data_mut().filesystem().remove_directory_at(dir, name))
+    let holder = check_movable(&mut store, &dir, &name)?;
+    let removed = at_once(store.data_mut().filesystem().remove_directory_at(dir, name.clone()));
+    sharing::explain(removed, &[(&holder, &name)])
 }
 
 fn rename_at(mut store: Store<'_, impl FilesView>, (dir, from, to_dir, to): RenameAt) -> FsResult<()> {
-    check_movable(&mut store, &dir, &from)?;
-    check_movable(&mut store, &to_dir, &to)?;
+    let holder = check_movable(&mut store, &dir, &from)?;
+    let to_holder = check_movable(&mut store, &to_dir, &to)?;
     #[cfg(target_os = "linux")]
     if super::mode::is_temporary(&from) {
         carry(&mut store, (&dir, &from), (&to_dir, &to))?;
@@ -101,7 +102,8 @@ fn rename_at(mut store: Store<'_, impl FilesView>, (dir, from, to_dir, to): Rena
     if let Some(mode) = super::mode::requested(&to) {
         return Ok(super::mode::set(directory(view.table.get(&dir)?)?, &from, mode?)?);
     }
-    at_once(view.rename_at(dir, from, to_dir, to))
+    let renamed = at_once(view.rename_at(dir, from.clone(), to_dir, to.clone()));
+    sharing::explain(renamed, &[(&holder, &from), (&to_holder, &to)])
 }
 
 /// Gives a guest's temporary file the mode, owner and attributes of the file that it replaces.
@@ -131,7 +133,7 @@ fn stat_at(
     (dir, follow, name): (Fd, PathFlags, String),
 ) -> FsResult<DescriptorStat> {
     check_follow(follow)?;
-    check_name(&name)?;
+    entry(&mut store, &dir, &name)?;
     at_once(store.data_mut().filesystem().stat_at(dir, follow, name))
 }
 
@@ -141,7 +143,7 @@ fn symlink_at(mut store: Store<'_, impl FilesView>, (dir, target, name): (Fd, St
     check_new(&mut store, &dir, &name)?;
     #[cfg(target_os = "linux")]
     if target.starts_with('/') {
-        check_target(&mut store, &target)?;
+        check_target(&mut store, Path::new(&target))?;
         let dir = directory(store.data_mut().filesystem().table.get(&dir)?)?;
         if super::is_read_only(dir) {
             return Err(ErrorCode::NotPermitted.into());
@@ -152,17 +154,23 @@ fn symlink_at(mut store: Store<'_, impl FilesView>, (dir, target, name): (Fd, St
 }
 
 fn unlink_file_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
-    check_movable(&mut store, &dir, &name)?;
-    at_once(store.data_mut().filesystem().unlink_file_at(dir, name))
+    let holder = check_movable(&mut store, &dir, &name)?;
+    let removed = at_once(store.data_mut().filesystem().unlink_file_at(dir, name.clone()));
+    sharing::explain(removed, &[(&holder, &name)])
 }
 
-fn check_name(name: &str) -> FsResult<()> {
-    if is_name(name) { Ok(()) } else { Err(ErrorCode::NotPermitted.into()) }
+/// Returns the directory of an entry. Fails if `name` is not one name, or not the entry's own.
+fn entry(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<Dir> {
+    if !is_name(name) {
+        return Err(ErrorCode::NotPermitted.into());
+    }
+    name_rules::check(name)?;
+    Ok(directory(store.data_mut().filesystem().table.get(dir)?)?.clone())
 }
 
 /// Fails if the target of a link is absolute and the guest may not know it.
-fn check_target(store: &mut Store<'_, impl FilesView>, target: &str) -> FsResult<()> {
-    let is_allowed = store.data_mut().files().link_targets.allow(Path::new(target));
+fn check_target(store: &mut Store<'_, impl FilesView>, target: &Path) -> FsResult<()> {
+    let is_allowed = store.data_mut().files().link_targets.allow(target);
     if is_allowed { Ok(()) } else { Err(ErrorCode::NotPermitted.into()) }
 }
 
@@ -170,18 +178,16 @@ fn check_follow(follow: PathFlags) -> FsResult<()> {
     if follow.contains(PathFlags::SYMLINK_FOLLOW) { Err(ErrorCode::NotPermitted.into()) } else { Ok(()) }
 }
 
-/// Fails if `name` is not one name, or if its entry must not be moved.
-fn check_movable(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<()> {
-    check_name(name)?;
-    let state = store.data_mut();
-    let dir = directory(state.filesystem().table.get(dir)?)?.clone();
-    Ok(state.files().access_control.check_movable(&dir, name)?)
+/// Returns the directory of an entry. Fails if `name` is not one name, or if its entry must not be moved.
+fn check_movable(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<Dir> {
+    let dir = entry(store, dir, name)?;
+    store.data_mut().files().access_control.check_movable(&dir, name)?;
+    Ok(dir)
 }
 
-/// Fails if `name` is not one name, or is reserved for Paddock's own files.
-fn check_new(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<()> {
-    check_name(name)?;
-    let state = store.data_mut();
-    let dir = directory(state.filesystem().table.get(dir)?)?.clone();
-    Ok(state.files().access_control.check_new(&dir, name)?)
+/// Returns the directory of an entry. Fails if `name` is not one name, or is reserved for Paddock's own files.
+fn check_new(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<Dir> {
+    let dir = entry(store, dir, name)?;
+    store.data_mut().files().access_control.check_new(&dir, name)?;
+    Ok(dir)
 }
