@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .common import Failed, Release, output, run
+from .common import Failed, Release, install, output, run
 from .tools import cargo_tool, python_host
 
 LOAD = "import sys; from wasmtime import Engine, component; component.Component.from_file(Engine(), sys.argv[1])"
@@ -23,9 +22,7 @@ LOAD = "import sys; from wasmtime import Engine, component; component.Component.
 @contextmanager
 def local_registry() -> Iterator[str]:
     """Runs an empty registry on this machine, and yields its host and port."""
-    if shutil.which("docker-registry") is None:
-        run("apt-get", "update", "-qq")
-        run("apt-get", "install", "-y", "-qq", "docker-registry")
+    install("docker-registry", "docker-registry")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"

@@ -13,13 +13,15 @@ import time
 import zipfile
 from pathlib import Path
 
-from .common import BINARY, FILES, LICENCES, REPOSITORY, Failed, Release, cargo_home, committed, output, run
+from .common import BINARY, FILES, LICENCES, REPOSITORY, Failed, Release, cargo_home, committed, install, output, run
 from .component import without_source_directories
 from .tools import cargo_tool
 
 
 def build_binary(target: str, component: Path) -> Path:
     run("rustup", "target", "add", target)
+    if target.endswith("-musl"):
+        install("musl-gcc", "musl-tools")
     run("cargo", "fetch", "--quiet", "--locked")
     environment = os.environ | {"PADDOCK_COMPONENT": str(component), "CARGO_PROFILE_DIST_STRIP": "symbols"}
     build = ["auditable", "build", "--locked", "--package", BINARY, "--bin", "paddock", "--profile", "dist"]

@@ -17,9 +17,9 @@ TOOLS = REPOSITORY / "target/release-tools"
 # What cargo builds of the guest. The host embeds it without the names of its functions.
 BUILT_COMPONENT = REPOSITORY / "target/release-component.wasm"
 LICENCES = "THIRD-PARTY-LICENSES.txt"
-# Packages whose dependencies are in what is published: the binary, the supervisor that it embeds, and the component.
-BINARY = "paddock-cli"
-SHIPPED = {BINARY: "host/cli", "paddock-supervisor": "host/supervisor", "paddock-guest": "guest/component"}
+# Packages whose dependencies are in what is published: the binary with its supervisor, and the component.
+BINARY = "paddock-files"
+SHIPPED = {BINARY: "host/rust", "paddock-guest": "guest/component"}
 
 
 class Failed(Exception):
@@ -82,6 +82,14 @@ def copy_tracked_files(target: Path) -> None:
         if name and (REPOSITORY / name).exists():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(REPOSITORY / name, target / name, follow_symlinks=False)
+
+
+def install(program: str, package: str) -> None:
+    """Installs a package of Debian or Ubuntu that has a program, if the program is not there."""
+    if shutil.which(program) is None:
+        root = [] if os.geteuid() == 0 else ["sudo"]
+        run(*root, "apt-get", "update", "-qq")
+        run(*root, "apt-get", "install", "-y", "-qq", package)
 
 
 def run(*command: str | Path, **options: Any) -> None:

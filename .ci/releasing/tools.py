@@ -18,6 +18,7 @@ CARGO_TOOLS = {
     "rust-audit-info": ["0.5.4"],
     "wkg": ["0.16.1"],
 }
+QUIET = ["--quiet", "--disable-pip-version-check"]
 CYCLONEDX_NPM = "@cyclonedx/cyclonedx-npm@6.0.1"
 
 
@@ -33,27 +34,26 @@ def cargo_tool(name: str) -> Path:
     return TOOLS / "bin" / name
 
 
-@functools.cache
-def python_tools() -> Path:
-    """Returns the directory of the tools that are Python packages, which pip compares with their hashes."""
-    return python_environment("python", "--require-hashes", "-r", ".ci/release-tools.txt")
-
-
 def python_tool(name: str) -> Path:
     return python_tools() / name
 
 
 @functools.cache
-def python_host() -> Path:
-    """Returns a Python that has the dependencies of the Python package."""
-    return python_environment("python-host", *python_dependencies()) / "python"
-
-
-def python_environment(name: str, *requirements: str) -> Path:
-    run(sys.executable, "-m", "venv", TOOLS / name)
-    programs = TOOLS / name / "bin"
-    run(programs / "pip", "install", "-q", "--disable-pip-version-check", *requirements)
+def python_tools() -> Path:
+    """Returns the directory of the tools that are Python packages, which pip compares with their hashes."""
+    run(sys.executable, "-m", "venv", TOOLS / "python")
+    programs = TOOLS / "python/bin"
+    run(programs / "pip", "install", *QUIET, "--require-hashes", "-r", ".ci/release-tools.txt")
     return programs
+
+
+@functools.cache
+def python_host() -> Path:
+    """Returns a Python that has the dependencies of the Python package and nothing else."""
+    run(sys.executable, "-m", "venv", "--clear", "--without-pip", TOOLS / "python-host")
+    python = TOOLS / "python-host/bin/python"
+    run(python_tool("pip"), "--python", python, "install", *QUIET, *python_dependencies())
+    return python
 
 
 def python_dependencies() -> list[str]:

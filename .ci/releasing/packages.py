@@ -1,0 +1,101 @@
+"""The packages for the registries of Rust, npm and Python, made of the binaries that are in the archives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from .binaries import program
+from .common import FILES, REPOSITORY, TOOLS, Failed, Release, committed, run
+from .tools import python_tool
+
+# In the order of their dependencies.
+CRATES = ["paddock-files-policy", "paddock-files-supervisor", "paddock-files"]
+
+# The first version that publishes by the identity of a workflow is 11.5.1.
+NPM = "npm@11.19.1"
+
+
+class Platform(NamedTuple):
+    """The names of a target in npm and in the tag of a wheel."""
+
+    npm: str
+    wheel: str
+
+
+PLATFORMS = {
+    "x86_64-unknown-linux-musl": Platform("linux-x64", "manylinux_2_17_x86_64.musllinux_1_1_x86_64"),
+    "aarch64-unknown-linux-musl": Platform("linux-arm64", "manylinux_2_17_aarch64.musllinux_1_1_aarch64"),
+    "x86_64-apple-darwin": Platform("darwin-x64", "macosx_10_12_x86_64"),
+    "aarch64-apple-darwin": Platform("darwin-arm64", "macosx_11_0_arm64"),
+    "x86_64-pc-windows-msvc": Platform("win32-x64", "win_amd64"),
+}
+
+
+@contextmanager
+def released_programs(release: Release) -> Iterator[dict[Platform, Path]]:
+    """Unpacks the archives. A release has one for each platform, and a dry run those of its targets."""
+    with tempfile.TemporaryDirectory() as directory:
+        programs = {}
+        for target, platform in PLATFORMS.items():
+            name = f"paddock-{release.version}-{target}"
+            for archive in FILES.glob(f"{name}.*"):
+                shutil.unpack_archive(archive, directory)
+                programs[platform] = Path(directory) / name / program(target)
+            if platform not in programs and (not release.dry_run or target in release.targets):
+                raise Failed(f"there is no archive for {target}: the stage `binaries` writes it")
+        yield programs
+
+
+def pack_crates(release: Release) -> None:
+    run(REPOSITORY / "host/rust/pack", release.component)
+    package = ["cargo", "package", "--quiet", "--locked", "--no-verify", "--allow-dirty", *selected_crates()]
+    run(*package, "--target-dir", TOOLS / "crates")
+    for crate in CRATES:
+        shutil.copy2(TOOLS / f"crates/package/{crate}-{release.version}.crate", FILES)
+
+
+def selected_crates() -> list[str]:
+    return [word for crate in CRATES for word in ("--package", crate)]
+
+
+def pack_npm(release: Release, programs: dict[Platform, Path]) -> None:
+    directory = REPOSITORY / "host/node"
+    environment = os.environ | {"PADDOCK_COMPONENT": str(release.component)}
+    run("npm", "ci", "--no-audit", "--no-fund", "--silent", cwd=directory)
+    run("npm", "run", "--silent", "build", cwd=directory, env=environment)
+    native = [f"{platform.npm}={path}" for platform, path in programs.items()]
+    run("node", "scripts/pack.js", FILES, *native, cwd=directory)
+
+
+def pack_wheels(release: Release, programs: dict[Platform, Path]) -> None:
+    environment = os.environ | {"PADDOCK_COMPONENT": str(release.component), "SOURCE_DATE_EPOCH": str(committed())}
+    build = [python_tool("python"), "-m", "build", "--no-isolation", "--outdir", FILES, "host/python"]
+    run(*build, "--sdist", "--wheel", env=environment)
+    for platform, path in programs.items():
+        native = {"PADDOCK_NATIVE": str(path), "PADDOCK_PLATFORM": platform.wheel}
+        run(*build, "--wheel", env=environment | native)
+
+
+def publish_crates(release: Release) -> None:
+    run(REPOSITORY / "host/rust/pack", release.component)
+    publish = ["cargo", "publish", "--locked", "--no-verify", "--allow-dirty", *selected_crates()]
+    run(*publish, *(["--dry-run"] if release.dry_run else []))
+
+
+def publish_npm(release: Release) -> None:
+    # The packages of platforms come first, since the other one names them.
+    tarballs = sorted(FILES.glob("*.tgz"), key=lambda path: path.name == f"paddock-files-{release.version}.tgz")
+    for tarball in tarballs:
+        run("npx", "--yes", NPM, "publish", "--access", "public", *(["--dry-run"] if release.dry_run else []), tarball)
+
+
+def publish_python(release: Release) -> None:
+    files = [*sorted(FILES.glob("*.whl")), *sorted(FILES.glob("paddock_files-*.tar.gz"))]
+    options = ["--dry-run", "--trusted-publishing", "never"] if release.dry_run else ["--trusted-publishing", "always"]
+    run(python_tool("uv"), "publish", *options, *files)
