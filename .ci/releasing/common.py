@@ -104,6 +104,10 @@ def output(*command: str | Path, **options: Any) -> str:
     return (done.stdout or "").strip()
 
 
+def succeeds(*command: str | Path, **options: Any) -> bool:
+    return attempt(*command, **options).returncode == 0
+
+
 def attempt(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a command, and leaves it to the caller what a failure means."""
     words = [str(word) for word in command]

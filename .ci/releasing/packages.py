@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .binaries import program
-from .common import FILES, REPOSITORY, TOOLS, Failed, Release, committed, run
+from .common import FILES, REPOSITORY, TOOLS, Failed, Release, committed, run, succeeds
 from .tools import python_tool
 
 # In the order of their dependencies.
@@ -54,14 +57,14 @@ def released_programs(release: Release) -> Iterator[dict[Platform, Path]]:
 
 def pack_crates(release: Release) -> None:
     run(REPOSITORY / "host/rust/pack", release.component)
-    package = ["cargo", "package", "--quiet", "--locked", "--no-verify", "--allow-dirty", *selected_crates()]
+    package = ["cargo", "package", "--quiet", "--locked", "--no-verify", "--allow-dirty", *selected(CRATES)]
     run(*package, "--target-dir", TOOLS / "crates")
     for crate in CRATES:
         shutil.copy2(TOOLS / f"crates/package/{crate}-{release.version}.crate", FILES)
 
 
-def selected_crates() -> list[str]:
-    return [word for crate in CRATES for word in ("--package", crate)]
+def selected(crates: list[str]) -> list[str]:
+    return [word for crate in crates for word in ("--package", crate)]
 
 
 def pack_npm(release: Release, programs: dict[Platform, Path]) -> None:
@@ -83,19 +86,26 @@ def pack_wheels(release: Release, programs: dict[Platform, Path]) -> None:
 
 
 def publish_crates(release: Release) -> None:
+    """Publishes the crates. What an earlier attempt has published stays as it is, here and in the other registries."""
     run(REPOSITORY / "host/rust/pack", release.component)
-    publish = ["cargo", "publish", "--locked", "--no-verify", "--allow-dirty", *selected_crates()]
-    run(*publish, *(["--dry-run"] if release.dry_run else []))
+    with tempfile.TemporaryDirectory() as elsewhere:
+        is_there = {crate: succeeds("cargo", "info", "-q", f"{crate}@{release.version}", cwd=elsewhere) for crate in CRATES}
+    if crates := [crate for crate in CRATES if not is_there[crate]]:
+        publish = ["cargo", "publish", "--locked", "--no-verify", "--allow-dirty", *selected(crates)]
+        run(*publish, *(["--dry-run"] if release.dry_run else []))
 
 
 def publish_npm(release: Release) -> None:
     # The packages of platforms come first, since the other one names them.
-    tarballs = sorted(FILES.glob("*.tgz"), key=lambda path: path.name == f"paddock-files-{release.version}.tgz")
-    for tarball in tarballs:
-        run("npx", "--yes", NPM, "publish", "--access", "public", *(["--dry-run"] if release.dry_run else []), tarball)
+    for tarball in sorted(FILES.glob("*.tgz"), key=lambda path: path.name == f"paddock-files-{release.version}.tgz"):
+        with tarfile.open(tarball) as packed:
+            manifest = json.load(packed.extractfile("package/package.json") or io.BytesIO())
+        if not succeeds("npm", "view", f"{manifest['name']}@{manifest['version']}", "version"):
+            options = ["--access", "public", *(["--dry-run"] if release.dry_run else [])]
+            run("npx", "--yes", NPM, "publish", *options, tarball)
 
 
 def publish_python(release: Release) -> None:
     files = [*sorted(FILES.glob("*.whl")), *sorted(FILES.glob("paddock_files-*.tar.gz"))]
     options = ["--dry-run", "--trusted-publishing", "never"] if release.dry_run else ["--trusted-publishing", "always"]
-    run(python_tool("uv"), "publish", *options, *files)
+    run(python_tool("uv"), "publish", "--check-url", "https://pypi.org/simple/", *options, *files)
