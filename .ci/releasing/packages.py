@@ -8,13 +8,14 @@ import os
 import shutil
 import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from .binaries import program
-from .common import FILES, REPOSITORY, TOOLS, Failed, Release, committed, run, succeeds
+from .common import FILES, LICENCES, REPOSITORY, TOOLS, Failed, Release, committed, existing, run, succeeds
 from .tools import python_tool
 
 # In the order of their dependencies.
@@ -55,8 +56,17 @@ def released_programs(release: Release) -> Iterator[dict[Platform, Path]]:
         yield programs
 
 
+def inputs(release: Release) -> dict[str, str]:
+    """Returns the environment of whatever packs."""
+    files = {
+        "PADDOCK_COMPONENT": str(release.component),
+        "PADDOCK_LICENCES": str(existing(FILES / LICENCES, "licences")),
+    }
+    return os.environ | files | {"SOURCE_DATE_EPOCH": str(committed())}
+
+
 def pack_crates(release: Release) -> None:
-    run(REPOSITORY / "host/rust/pack", release.component)
+    run(REPOSITORY / "host/rust/pack", release.component, env=inputs(release))
     package = ["cargo", "package", "--quiet", "--locked", "--no-verify", "--allow-dirty", *selected(CRATES)]
     run(*package, "--target-dir", TOOLS / "crates")
     for crate in CRATES:
@@ -69,27 +79,39 @@ def selected(crates: list[str]) -> list[str]:
 
 def pack_npm(release: Release, programs: dict[Platform, Path]) -> None:
     directory = REPOSITORY / "host/node"
-    environment = os.environ | {"PADDOCK_COMPONENT": str(release.component)}
     run("npm", "ci", "--no-audit", "--no-fund", "--silent", cwd=directory)
-    run("npm", "run", "--silent", "build", cwd=directory, env=environment)
+    run("npm", "run", "--silent", "build", cwd=directory, env=inputs(release))
     native = [f"{platform.npm}={path}" for platform, path in programs.items()]
-    run("node", "scripts/pack.js", FILES, *native, cwd=directory)
+    run("node", "scripts/pack.js", FILES, *native, cwd=directory, env=inputs(release))
 
 
 def pack_wheels(release: Release, programs: dict[Platform, Path]) -> None:
-    environment = os.environ | {"PADDOCK_COMPONENT": str(release.component), "SOURCE_DATE_EPOCH": str(committed())}
     build = [python_tool("python"), "-m", "build", "--no-isolation", "--outdir", FILES, "host/python"]
-    run(*build, "--sdist", "--wheel", env=environment)
+    run(*build, "--sdist", "--wheel", env=inputs(release))
     for platform, path in programs.items():
         native = {"PADDOCK_NATIVE": str(path), "PADDOCK_PLATFORM": platform.wheel}
-        run(*build, "--wheel", env=environment | native)
+        run(*build, "--wheel", env=inputs(release) | native)
+
+
+def check_licences() -> None:
+    """Checks that what contains the component or a binary contains the licences too."""
+    for path in sorted(FILES.iterdir()):
+        is_zip = path.suffix in {".whl", ".zip"}
+        if path.name.startswith(tuple(CRATES[:2])) or not (is_zip or path.suffix in {".crate", ".gz", ".tgz"}):
+            continue
+        with zipfile.ZipFile(path) if is_zip else tarfile.open(path) as packed:
+            names = packed.namelist() if isinstance(packed, zipfile.ZipFile) else packed.getnames()
+        if not any(name.endswith(f"/{LICENCES}") for name in names):
+            raise Failed(f"{path.name} lacks {LICENCES}")
 
 
 def publish_crates(release: Release) -> None:
     """Publishes the crates. What an earlier attempt has published stays as it is, here and in the other registries."""
-    run(REPOSITORY / "host/rust/pack", release.component)
+    run(REPOSITORY / "host/rust/pack", release.component, env=inputs(release))
     with tempfile.TemporaryDirectory() as elsewhere:
-        is_there = {crate: succeeds("cargo", "info", "-q", f"{crate}@{release.version}", cwd=elsewhere) for crate in CRATES}
+        is_there = {
+            crate: succeeds("cargo", "info", "-q", f"{crate}@{release.version}", cwd=elsewhere) for crate in CRATES
+        }
     if crates := [crate for crate in CRATES if not is_there[crate]]:
         publish = ["cargo", "publish", "--locked", "--no-verify", "--allow-dirty", *selected(crates)]
         run(*publish, *(["--dry-run"] if release.dry_run else []))

@@ -124,7 +124,9 @@ class Advisories(unittest.TestCase):
                 self.outcome(check, answer, dry_run=True)
 
     def test_what_is_not_reached_is_reported_by_a_dry_run_and_stops_a_release(self) -> None:
-        answers = self.UNREACHED | {check: ended(stderr="no network", status=1) for check in ["audit_node", "audit_python"]}
+        answers = self.UNREACHED | {
+            check: ended(stderr="no network", status=1) for check in ["audit_node", "audit_python"]
+        }
         for check, answer in [*self.UNREACHED.items(), *answers.items()]:
             self.assertEqual(len(self.outcome(check, answer, dry_run=True)), 1, check)
             with self.assertRaises(Failed):
@@ -149,11 +151,16 @@ class Archives(unittest.TestCase):
             return archive.read_bytes(), names
 
     def test_an_archive_has_the_same_bytes_each_time(self) -> None:
-        for target, program in {"x86_64-unknown-linux-musl": "paddock", "x86_64-pc-windows-msvc": "paddock.exe"}.items():
+        for target, program in {
+            "x86_64-unknown-linux-musl": "paddock",
+            "x86_64-pc-windows-msvc": "paddock.exe",
+        }.items():
             first, names = self.packed(target)
             self.assertEqual(first, self.packed(target)[0])
             top = f"paddock-0.1.0-{target}"
-            self.assertEqual(set(names), {f"{top}/{name}" for name in [program, "licences", "LICENSE", "README.md", "CHANGELOG.md"]})
+            self.assertEqual(
+                set(names), {f"{top}/{name}" for name in [program, "licences", "LICENSE", "README.md", "CHANGELOG.md"]}
+            )
             if program == "paddock":
                 self.assertEqual(names[f"{top}/paddock"], 0o755)
 
