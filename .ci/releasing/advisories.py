@@ -35,7 +35,7 @@ def audit_python(release: Release) -> None:
     what = "advisories of the Python package's dependencies"
     with tempfile.TemporaryDirectory() as directory:
         requirements = Path(directory) / "requirements.txt"
-        requirements.write_text("\n".join(python_dependencies()))
+        requirements.write_text("\n".join(python_dependencies()), "utf-8")
         done = attempt(python_tool("pip-audit"), "-f", "json", "--progress-spinner", "off", "-r", requirements)
     packages = json.loads(done.stdout)["dependencies"] if done.stdout else []
     if not packages:

@@ -29,7 +29,7 @@ def local_registry() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as directory:
         config, log = Path(directory) / "config.yml", Path(directory) / "log"
         storage = {"filesystem": {"rootdirectory": f"{directory}/storage"}}
-        config.write_text(json.dumps({"version": "0.1", "storage": storage, "http": {"addr": address}}))
+        config.write_text(json.dumps({"version": "0.1", "storage": storage, "http": {"addr": address}}), "utf-8")
         with log.open("wb") as into:
             server = subprocess.Popen(["docker-registry", "serve", config], stdout=into, stderr=into)
         try:
@@ -48,7 +48,7 @@ def await_answer(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
             if server.poll() is not None:
                 break
             time.sleep(0.1)
-    raise Failed(f"the registry does not answer:\n{log.read_text()}")
+    raise Failed(f"the registry does not answer:\n{log.read_text('utf-8')}")
 
 
 def push_and_pull(release: Release, registry: str, is_local: bool) -> None:
@@ -84,9 +84,9 @@ def get_wit(release: Release, registry: str, is_local: bool) -> None:
         settings = [f"namespace_registries.paddock.metadata.oci = {place}"]
         settings += ['namespace_registries.paddock.registry = "paddock"', 'registry.paddock.default = "oci"']
         settings += [f'registry.paddock.oci.protocol = "{"http" if is_local else "https"}"']
-        config.write_text("\n".join(settings))
+        config.write_text("\n".join(settings), "utf-8")
         name = f"paddock:files@{release.version}"
         arguments = ["--config", config, "--cache", directory, "--format", "wit", "--output", wit]
         run(cargo_tool("wkg"), "get", *arguments, name)
-        if f"package {name};" not in wit.read_text():
+        if f"package {name};" not in wit.read_text("utf-8"):
             raise Failed(f"`wkg get {name}` returns another package")

@@ -59,7 +59,7 @@ def existing(path: Path, stage: str) -> Path:
 
 
 def text(name: str) -> str:
-    return (REPOSITORY / name).read_text()
+    return (REPOSITORY / name).read_text("utf-8")
 
 
 def sha256(path: Path) -> str:
@@ -114,4 +114,6 @@ def attempt(*command: str | Path, **options: Any) -> subprocess.CompletedProcess
     program = shutil.which(words[0])
     if program is None:
         raise Failed(f"there is no `{words[0]}` on this machine")
-    return subprocess.run([program, *words[1:]], **{"cwd": REPOSITORY, "text": True, "capture_output": True} | options)
+    return subprocess.run(
+        [program, *words[1:]], **{"cwd": REPOSITORY, "encoding": "utf-8", "capture_output": True} | options
+    )

@@ -18,7 +18,9 @@ def licences_of(manifest: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         config = Path(directory) / "about.toml"
         settings = ["no-clearly-defined", "ignore-dev-dependencies", "ignore-build-dependencies"]
-        config.write_text("".join([f"accepted = {json.dumps(allowed)}\n", *(f"{name} = true\n" for name in settings)]))
+        config.write_text(
+            "".join([f"accepted = {json.dumps(allowed)}\n", *(f"{name} = true\n" for name in settings)]), "utf-8"
+        )
         arguments = ["--fail", "--locked", "--all-features", "--config", config]
         arguments += ["--manifest-path", REPOSITORY / manifest / "Cargo.toml", REPOSITORY / ".ci/licences.hbs"]
         return output(cargo_tool("cargo-about"), "generate", *arguments)
@@ -33,7 +35,7 @@ def sbom_of_package(package: str, directory: str) -> str:
         copy_tracked_files(copy)
         manifest = copy / directory / "Cargo.toml"
         run(cargo_tool("cargo-cyclonedx"), "cyclonedx", *arguments, "--manifest-path", manifest, env=environment)
-        document = (manifest.parent / f"{package}.cdx.json").read_text()
+        document = (manifest.parent / f"{package}.cdx.json").read_text("utf-8")
         return document.replace(f"file://{copy}", "file:///paddock")
 
 
@@ -42,7 +44,7 @@ def sbom_of_node() -> str:
     arguments = ["--omit", "dev", "--omit", "peer", "--package-lock-only", "--output-reproducible"]
     document = output("npx", "--yes", CYCLONEDX_NPM, *arguments, cwd=package)
     names = [f"{found.get('group', '')}/{found['name']}".lstrip("/") for found in json.loads(document)["components"]]
-    dependencies = json.loads((package / "package.json").read_text())["dependencies"]
+    dependencies = json.loads((package / "package.json").read_text("utf-8"))["dependencies"]
     if missing := set(dependencies) - set(names):
         raise Failed(f"the SBOM of host/node lacks {', '.join(sorted(missing))}")
     return document
