@@ -19,7 +19,7 @@ use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use crate::advice;
 use crate::details;
 use crate::operation::{ChangingOperation, Operation};
-use crate::recorder::Recorder;
+use crate::audit::Recorder;
 
 pub mod partitions;
 
