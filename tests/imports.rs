@@ -1,5 +1,7 @@
 //! The list of the component's imports is the list of its permissions.
 
+use std::path::Path;
+
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -43,6 +45,16 @@ fn the_component_exports_the_worlds_interfaces() {
     let interfaces = ["types", "files", "search", "tools", "session", "approval", "partitions", "commands"];
     let expected = interfaces.map(|name| format!("paddock:files/{name}@0.1.0"));
     assert_eq!(exports, expected);
+}
+
+#[test]
+fn the_component_names_no_directory_of_the_machine_that_built_it() {
+    let component = paddock::component();
+    let sources = Path::new("registry").join("src").display().to_string();
+    for directory in [sources.as_str(), env!("CARGO_MANIFEST_DIR")] {
+        let found = component.windows(directory.len()).position(|bytes| bytes == directory.as_bytes());
+        assert_eq!(found, None, "{directory}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 `PADDOCK_NATIVE` names a native program, and `PADDOCK_PLATFORM` the tag of its platform, such as
 `manylinux_2_17_x86_64.musllinux_1_1_x86_64`: the wheel then contains the program, for the platform only.
+`PADDOCK_LICENCES` names a file with the licences of what the component and the program are made of.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ PROFILE = "component"
 class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self.add_component()
+        if licences := os.environ.get("PADDOCK_LICENCES"):
+            package = "paddock_files" if self.target_name == "wheel" else "src/paddock_files"
+            build_data["force_include"][licences] = f"{package}/{Path(licences).name}"
         native, platform = os.environ.get("PADDOCK_NATIVE"), os.environ.get("PADDOCK_PLATFORM")
         if native and self.target_name == "wheel":
             if not platform:

@@ -212,7 +212,7 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
     let target_dir = shared_dir(Path::new(&env::var("OUT_DIR")?), &env::var("TARGET")?);
     let mut cargo = clean(Command::new(env::var("CARGO")?));
     cargo.current_dir(&root).args(["build", "--quiet", "--package", package]).args(what);
-    cargo.args(["--target", target, "--profile", PROFILE]);
+    cargo.args(["--target", target, "--profile", PROFILE]).args(without_source_directories(target)?);
     if root.join("Cargo.lock").exists() {
         cargo.arg("--locked");
     }
@@ -230,6 +230,21 @@ fn shared_dir(out: &Path, target: &str) -> PathBuf {
         found => found,
     };
     found.unwrap_or(out).join("embedded")
+}
+
+/// Returns the arguments by which panic messages name the source files of other packages without the directory in which
+/// cargo keeps them. The artifacts have the same bytes on every machine then, and do not name the user who built them.
+fn without_source_directories(target: &str) -> Result<[String; 2]> {
+    let default_home = || env::home_dir().map(|home| home.join(".cargo"));
+    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(default_home);
+    let mut flags = Vec::new();
+    // Without this directory, cargo has its packages from elsewhere, such as a vendored copy.
+    for registry in cargo_home.iter().flat_map(|home| std::fs::read_dir(home.join("registry/src"))).flatten() {
+        // A string in Rust's notation is one in TOML's.
+        flags.push(format!("{:?}", format!("--remap-path-prefix={}=", registry?.path().display())));
+    }
+    flags.sort();
+    Ok(["--config".to_owned(), format!("target.{target}.rustflags=[{}]", flags.join(", "))])
 }
 
 fn install_target() -> Result<()> {

@@ -3,6 +3,7 @@
  *
  * A platform is named as Node names it, such as `linux-x64`. A package `@paddock-files/PLATFORM` contains its program,
  * and the package `paddock-files` names all of them as optional dependencies; npm installs the one for the system.
+ * `PADDOCK_LICENCES` names a file with the licences of what they contain.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -16,11 +17,17 @@ const license = join(top, '../../LICENSE');
 /** @type {any} */
 const manifest = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'));
 
+const licences = process.env.PADDOCK_LICENCES;
+const LICENCES = 'THIRD-PARTY-LICENSES.txt';
+
 /** Makes a tarball of a directory that `write` fills. @param {string} out @param {(directory: string) => any} write */
 function packed(out, write) {
   const directory = mkdtempSync(join(tmpdir(), 'paddock-pack-'));
   try {
-    writeFileSync(join(directory, 'package.json'), `${JSON.stringify(write(directory), null, 2)}\n`);
+    const published = write(directory);
+    if (licences) cpSync(licences, join(directory, LICENCES));
+    const files = licences ? [...published.files, LICENCES] : published.files;
+    writeFileSync(join(directory, 'package.json'), `${JSON.stringify({ ...published, files }, null, 2)}\n`);
     cpSync(license, join(directory, 'LICENSE'));
     execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', out], { cwd: directory, stdio: ['ignore', 'inherit', 'inherit'] });
   } finally {
