@@ -265,7 +265,7 @@ fn policy(dialect: &str) -> Result<Policy> {
         _ => Policy::parse(std::env::var("PADDOCK_POLICY").as_deref().unwrap_or("{}"), dialect)?,
     };
     policy.host.decision = DECISION.take();
-    NAME_CASE.set(policy.host.names);
+    NAME_CASE.set(policy.host.name_case);
     Ok(policy)
 }
 

@@ -131,7 +131,7 @@ pub struct HostPolicy {
     /// Whether the host keeps an audit log and reads the accessed paths of each call.
     pub records: bool,
     /// Letter case of arguments and functions in the host's typed interface. Errors of typed functions use it.
-    pub names: NameCase,
+    pub name_case: NameCase,
 }
 
 impl HostPolicy {

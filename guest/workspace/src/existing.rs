@@ -1,7 +1,7 @@
 //! Access to entries that must exist. The hint of the error names entries that the caller may have meant.
 
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::error::{Code, DID_YOU_MEAN, Error, Result, Term, printable};
 use paddock_types::phrase;
 use paddock_vfs::Stat;
 use paddock_vfs::content::FileContent;
@@ -19,19 +19,24 @@ impl ResolvedPath {
     /// Returns the metadata of the entry, or a `not-found` error with at most three similar names.
     pub fn existing(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Stat> {
         self.stat.ok_or_else(|| {
-            let error = Error::at(Code::NotFound, operation, &self.requested_path, "no such file or directory");
+            let error = self.not_found(operation);
             let mut near = self.near_names(workspace);
             if near.is_empty() {
-                near = same_names(workspace, self, operation);
+                near = paths_of_the_name(workspace, self, operation);
             }
             match near {
                 near if near.is_empty() => error
                     .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
                     .or_hint(phrase![Term::ListTool, " shows what is there"])
                     .or_hint("list the directory to see its entries"),
-                near => error.hint(format!("did you mean {}?", near.join(", "))),
+                near => error.hint(format!("{DID_YOU_MEAN}{}?", near.join(", "))),
             }
         })
+    }
+
+    /// Returns the error of a missing entry, without similar names.
+    pub fn not_found(&self, operation: &str) -> Error {
+        Error::at(Code::NotFound, operation, &self.requested_path, "no such file or directory")
     }
 
     /// Describes the content of the regular file.
@@ -66,7 +71,7 @@ impl ResolvedPath {
 
 /// Returns the paths with the last name of a missing path in the same root, quoted. Ignore rules apply, and the search
 /// ends after [`MAX_ENTRIES`] entries: the hint need not be complete.
-fn same_names(workspace: &Workspace<'_>, missing: &ResolvedPath, operation: &str) -> Vec<String> {
+fn paths_of_the_name(workspace: &Workspace<'_>, missing: &ResolvedPath, operation: &str) -> Vec<String> {
     let mut paths = Vec::new();
     let top = match workspace.roots.get(missing.root) {
         Some(root) if missing.root > 0 => root.label.as_str(),

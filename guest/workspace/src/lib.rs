@@ -9,7 +9,6 @@ pub mod export;
 pub mod fixture;
 pub mod git_data;
 pub mod ignore_rules;
-mod missing;
 pub mod path_syntax;
 pub mod protected_paths;
 pub mod redaction;

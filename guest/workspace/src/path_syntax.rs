@@ -4,7 +4,7 @@ use paddock_types::error::{Code, Error, Result};
 
 /// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
 /// workspace has an entry of that name.
-pub const SYSTEM_DIRECTORIES: &[&str] = &[
+pub(crate) const SYSTEM_DIRECTORIES: &[&str] = &[
     "Applications",
     "Library",
     "System",
@@ -35,36 +35,6 @@ pub const SYSTEM_DIRECTORIES: &[&str] = &[
 /// Bytes of a path, and of one name in it, as on Linux.
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;
-
-/// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
-/// workspace has an entry of that name.
-pub(crate) const SYSTEM_DIRECTORIES: &[&str] = &[
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "Volumes",
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "opt",
-    "private",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-];
 
 /// Refuses text that is not a path on every host. Hosts differ in the meaning of a backslash.
 pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {

@@ -82,5 +82,5 @@ export function hostLimits({ limits = {} }) {
  */
 export function environment(policy, backend, mounts, host) {
   const roots = mounts.map(({ host, aliases, guest, access, held }) => ({ host, aliases, guest, access, id: `${held.identity.ino}:${host}` }));
-  return JSON.stringify({ ...policy, backend, roots, host: { ...host, names: 'camelCase' } });
+  return JSON.stringify({ ...policy, backend, roots, host: { ...host, name_case: 'camelCase' } });
 }

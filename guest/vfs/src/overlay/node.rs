@@ -6,16 +6,6 @@ use std::rc::{Rc, Weak};
 
 use crate::{Dir, Fault, FsResult};
 
-/// The marks of a directory, as far as there are any.
-#[derive(Clone)]
-pub struct Whiteouts {
-    pub(super) dir: Dir,
-    /// Marks on its names.
-    pub(super) at: Option<Dir>,
-    /// Marks of directories in it.
-    pub(super) within: Option<Dir>,
-}
-
 /// A directory of an overlay.
 pub struct Node {
     /// Index of its root.

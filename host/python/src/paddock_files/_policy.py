@@ -159,7 +159,7 @@ def environment(
         }
         for root in roots
     ]
-    told["host"] = {**host, "names": "snake_case"}
+    told["host"] = {**host, "name_case": "snake_case"}
     return compact(told)
 
 

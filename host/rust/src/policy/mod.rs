@@ -156,7 +156,7 @@ pub(crate) struct Host {
     approval_key: Option<String>,
     records: bool,
     /// Letter case of arguments and functions in errors of typed functions.
-    names: &'static str,
+    name_case: &'static str,
 }
 
 impl Host {
@@ -172,7 +172,7 @@ impl Host {
             fixed: own.fixed,
             approval_key: signer.key(),
             records,
-            names: "snake_case",
+            name_case: "snake_case",
         }
     }
 }
