@@ -17,9 +17,9 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 
 use crate::advice;
-use crate::audit::Recorder;
 use crate::details;
 use crate::operation::{ChangingOperation, Operation};
+use crate::recorder::Recorder;
 
 pub mod partitions;
 
