@@ -174,6 +174,31 @@ class Archives(unittest.TestCase):
             self.assertEqual(component.without_source_directories("wasm32-wasip2", Path(directory)), expected)
 
 
+class Binaries(unittest.TestCase):
+    def inspected(self, content: bytes, packages: str, symbols: str) -> None:
+        answers = {"rust-audit-info": f'{{"packages": [{packages}]}}', "nm": symbols}
+        with tempfile.TemporaryDirectory() as directory:
+            binary = Path(directory) / "paddock"
+            binary.write_bytes(b"\x7fELF" + content)
+            with (
+                mock.patch.object(binaries, "cargo_tool", side_effect=lambda name: name),
+                mock.patch.object(binaries, "output", side_effect=lambda tool, *rest: answers[tool]),
+            ):
+                binaries.inspect_binary(binary)
+
+    def test_a_binary_is_stripped_lists_its_dependencies_and_names_no_directory(self) -> None:
+        wasmtime = '{"name": "wasmtime"}'
+        self.inspected(b"", wasmtime, "")
+        for content, packages, symbols, reason in [
+            (b"", '{"name": "serde"}', "", "the list of its dependencies"),
+            (b"", wasmtime, "0000 T main", "not stripped"),
+            (str(REPOSITORY).encode(), wasmtime, "", "names the directory"),
+            (str(binaries.cargo_home() / "registry").encode(), wasmtime, "", "names the directory"),
+        ]:
+            with self.assertRaisesRegex(Failed, reason):
+                self.inspected(content, packages, symbols)
+
+
 class Workflow(unittest.TestCase):
     def test_the_workflow_runs_every_stage_and_no_other(self) -> None:
         workflow = (REPOSITORY / ".github/workflows/release.yml").read_text()
