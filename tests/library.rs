@@ -48,7 +48,7 @@ fn errors_of_typed_operations_name_methods_and_fields_of_this_library() {
     let grep = GrepArgs { cursor: Some("x".to_owned()), ..GrepArgs::new("(") };
     assert!(hint(workspace.grep(&grep).unwrap_err()).contains("`fixed`"));
     let outcome = workspace.call("read_files", r#"{"files": [{"path": "b.bin"}]}"#);
-    assert!(outcome.result.contains("`read_file` with"), "{}", outcome.result);
+    assert!(outcome.result.get().contains("`read_file` with"), "{}", outcome.result);
 }
 
 /// Returns a tar archive of one file.
