@@ -37,7 +37,7 @@ fn a_planned_line_shows_the_words_that_change() {
         ("  é1 ü", "  é2 ü", "3: «é1 → é2» ü"),
         ("a\nb", "a b", "3: «a\\nb → a b»"),
         ("aa", "aaa", "3: «aa → aaa»"),
-        ("…cut old…", "…cut new…", "3: …cut «old → new»…"),
+        ("…cut old…", "…cut new…", "3: …cut «old… → new…»"),
     ] {
         assert_eq!(line(old, new), expected);
     }

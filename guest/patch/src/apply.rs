@@ -135,21 +135,16 @@ impl Applying<'_> {
 
     /// Adds a sentence about a mistake in a hunk that was applied at the line with index `start`.
     fn report(&mut self, number: usize, hunk: &Hunk<'_>, start: usize) {
-        let at = format!("it was applied at line {}", start + 1);
-        if let Some(line) = self.other_place(hunk, start) {
-            let line = line + 1;
-            self.change.corrections.push(format!(
-                "hunk {number} (patch line {}): its old lines occur at line {line} too; {at}",
-                hunk.line
-            ));
-        }
+        let other = self.other_place(hunk, start).map(|line| format!("its old lines occur at line {} too", line + 1));
         let mistake = match hunk.place {
             Where::Line(line) if start + 1 != line && hunk.old().next().is_some() => Some("its line number is wrong"),
             _ => hunk.mistake,
         };
-        self.change
-            .corrections
-            .extend(mistake.map(|mistake| format!("hunk {number} (patch line {}): {mistake}; {at}", hunk.line)));
+        if let Some(remark) = other.or_else(|| mistake.map(str::to_owned)) {
+            let (line, at) = (hunk.line, start + 1);
+            let correction = format!("hunk {number} (patch line {line}): {remark}; it was applied at line {at}");
+            self.change.corrections.push(correction);
+        }
     }
 
     /// Returns the next place of the old lines of a chunk, if nothing in the chunk says that the first place is meant.

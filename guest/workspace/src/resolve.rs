@@ -41,9 +41,7 @@ impl Workspace<'_> {
             Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(sought) => (0, sought),
             found => found?,
         };
-        let mut walk = Resolution::new(self, path, operation, root)?;
-        walk.push_back(rest)?;
-        let resolved = walk.run(last)?;
+        let resolved = self.walk(path, operation, (root, rest), last)?;
         match self.confined_to {
             Some(directory) => self.confined(resolved, directory, operation),
             None => Ok(resolved),
@@ -52,13 +50,26 @@ impl Workspace<'_> {
 
     /// Fails if a path is not in the directory that the call is confined to. The directory itself may be a link.
     fn confined(&self, resolved: ResolvedPath, directory: &str, operation: &str) -> Result<ResolvedPath> {
-        let mut walk = Resolution::new(self, directory, operation, 0)?;
-        walk.push_back(directory)?;
-        if is_at_or_below(&resolved.path, &walk.run(FollowSymlinks::Yes)?.path) {
+        let top = self.walk(directory, operation, (0, directory), FollowSymlinks::Yes)?;
+        if is_at_or_below(&resolved.path, &top.path) {
             return Ok(resolved);
         }
-        let cause = format!("a symbolic link on it leads out of `{directory}`");
+        let cause = "a symbolic link on it leads out of the directory of the tool";
         Err(Error::at(Code::OutsideWorkspace, operation, &resolved.requested_path, cause))
+    }
+
+    /// Resolves `below`, the path in a root that `path` names.
+    #[inline(never)]
+    fn walk(
+        &self,
+        path: &str,
+        operation: &str,
+        (root, below): (usize, &str),
+        last: FollowSymlinks,
+    ) -> Result<ResolvedPath> {
+        let mut walk = Resolution::new(self, path, operation, root)?;
+        walk.push_back(below)?;
+        walk.run(last)
     }
 
     /// Resolves the directory that a call searches.

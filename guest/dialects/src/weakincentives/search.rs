@@ -136,8 +136,11 @@ fn shorten(found: &mut response::GrepMatch) {
     let start = found.text.floor_char_boundary(start);
     let end = found.text.floor_char_boundary(start + MAX_LINE);
     if end - start < found.text.len() {
-        let mark = if end < found.text.len() { CUT_MARK } else { "" };
-        found.text = format!("{}{mark}", found.text.get(start..end).unwrap_or_default());
+        let is_cut = end < found.text.len();
+        found.text = found.text.get(start..end).unwrap_or_default().to_owned();
+        if is_cut {
+            found.text.push_str(CUT_MARK);
+        }
         found.text_start += start as u64;
     }
 }

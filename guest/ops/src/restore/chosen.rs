@@ -85,18 +85,12 @@ impl<'w> Chosen<'w> {
 
     /// Fails, without naming a path, if `.agentignore` hides a path of the entries from the caller.
     pub fn check_visible(&self, workspace: &Workspace<'_>) -> Result<()> {
-        for ChosenEntry { entry, call, .. } in self.entries() {
-            for path in entry.paths() {
-                if workspace.is_hidden_from_agent(path) {
-                    let cause = format!("the backup `{}` holds a path that `.agentignore` hides", call.id);
-                    return Err(Error::new(Code::Denied, cause).hint(phrase![
-                        Term::Path,
-                        " undoes the last change of another path; ask the person who runs this for the rest"
-                    ]));
-                }
-            }
+        let mut entries = self.entries().into_iter().map(|chosen| chosen.entry);
+        match entries.any(|entry| entry.paths().any(|path| workspace.is_hidden_from_agent(path))) {
+            true => Err(Error::new(Code::Denied, "a backup of these changes holds a path that `.agentignore` hides")
+                .hint("undo the changes of other paths one by one, or ask the person who runs this")),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -110,18 +110,32 @@ impl ReplacedLine {
 impl fmt::Display for ReplacedLine {
     /// Writes the line without its indentation, with the words that change as `«old → new»`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let same = |(a, b): &(char, char)| a == b;
-        let front: usize = self.old.chars().zip(self.new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-        let (front, old) = self.old.split_at(front);
-        let (_, new) = self.new.split_at(front.len());
-        let back: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-        let back = old.split_at(old.len() - back).1;
-        // A word that changes in part is shown whole.
-        let (front, back) = (front.trim_end_matches(is_word), back.trim_start_matches(is_word));
-        let changed = |text: &str| text.get(front.len()..text.len() - back.len()).map(|it| printable(it).into_owned());
-        let (old, new) = (changed(&self.old).unwrap_or_default(), changed(&self.new).unwrap_or_default());
-        write!(f, "{}: {}«{old} → {new}»{}", self.line, printable(front.trim_start()), printable(back))
+        let (old, new) = (self.old.as_bytes(), self.new.as_bytes());
+        // A word that changes in part is shown whole, and so is a character of several bytes.
+        let is_word =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80);
+        let shorter = old.len().min(new.len());
+        let mut front = 0;
+        while front < shorter && old.get(front) == new.get(front) {
+            front += 1;
+        }
+        let mut back = 0;
+        while back < shorter - front && old.get(old.len() - 1 - back) == new.get(new.len() - 1 - back) {
+            back += 1;
+        }
+        while front > 0 && is_word(old.get(front - 1)) {
+            front -= 1;
+        }
+        while back > 0 && is_word(old.get(old.len() - back)) {
+            back -= 1;
+        }
+        let part =
+            |text: &'_ str, from: usize, to: usize| printable(text.get(from..to).unwrap_or_default()).into_owned();
+        let (old_end, new_end) = (old.len() - back, new.len() - back);
+        let before = printable(self.old.get(..front).unwrap_or_default().trim_start());
+        let (old, new) = (part(&self.old, front, old_end), part(&self.new, front, new_end));
+        let after = part(&self.old, old_end, self.old.len());
+        write!(f, "{}: {}«{old} → {new}»{after}", self.line, before)
     }
 }
 
