@@ -397,7 +397,7 @@ impl<'w> Resolution<'w> {
 
 /// Returns the error of an operation on a path that is closed to all tools.
 pub fn denied(denial: Denial, path: &str, operation: &str) -> Error {
-    Error::at(Code::Denied, operation, path, denial.cause()).hint("do without it, or ask the person who runs this")
+    Error::at(Code::Denied, operation, path, denial.cause()).hint("if the task needs it, ask the user")
 }
 
 #[cfg(test)]
