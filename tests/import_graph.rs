@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 mod diagram;
+mod length;
 mod source;
 
 use source::{Import, Source};
@@ -34,7 +35,7 @@ impl Graph {
     fn read(directory: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(directory);
         let mut files = Vec::new();
-        collect(&root, &mut files);
+        collect(&root, &["rs"], &mut files);
         Self::of(files.iter().map(|file| {
             let text = fs::read_to_string(file).unwrap();
             (module_of(file.strip_prefix(&root).unwrap()), text)
@@ -170,12 +171,13 @@ fn cycles(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
     found
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+/// Adds the files below a directory that have one of the extensions.
+fn collect(directory: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            collect(&path, extensions, files);
+        } else if path.extension().is_some_and(|extension| extensions.iter().any(|one| extension == *one)) {
             files.push(path);
         }
     }

@@ -269,7 +269,7 @@ fn what_is_wrong_is_said_with_file_and_line() {
             1,
             "`require_confirmation_for_delete`: `false` contradicts `approval: on-change` in line 2",
         ),
-        ("\nlimits: {max_files: 0}", 2, "`limits.max_files`: nothing could be done with 0"),
+        ("\nlimits: {max_files: 0}", 2, "`limits.max_files`: must be at least 1"),
         ("blocked_extensions: [exe]", 1, "`blocked_extensions`: `exe` is no extension; they look like `.md`"),
         (
             "allowed_extensions: [.a]\nblocked_extensions: [.A]",
@@ -291,7 +291,7 @@ fn what_is_wrong_is_said_with_file_and_line() {
             2,
             "`commands.programs`: `../jq`: a program is called by 1 to 64 letters, digits, `-`, `_` and `.`, no `.` first",
         ),
-        ("commands: {max_processes: 0}", 1, "`commands.max_processes`: nothing could be done with 0"),
+        ("commands: {max_processes: 0}", 1, "`commands.max_processes`: must be at least 1"),
         (
             "commands: {environment: {A: 1}}",
             1,

@@ -53,7 +53,7 @@ impl Audited {
 
     /// Returns the line at which the chain breaks.
     fn broken_at(&self) -> Option<u64> {
-        verify(&self.file, None).unwrap().problem.map(|(line, _)| line)
+        verify(&self.file, None).unwrap().problem.map(|problem| problem.line)
     }
 }
 

@@ -73,15 +73,6 @@ const LISTING: Output = Output::ResultSchema(&ResultSchema::Object(&[
     ("truncated", ResultSchema::Flag),
 ]));
 
-const OPERATION: Output = Output::ResultSchema(&ResultSchema::Object(&[
-    ("success", ResultSchema::Flag),
-    ("operation", ResultSchema::Text),
-    ("path", ResultSchema::Text),
-    ("sizeBytes", ResultSchema::Optional(&ResultSchema::Whole)),
-    ("backupPath", ResultSchema::Optional(&ResultSchema::Text)),
-    ("timestamp", ResultSchema::Text),
-]));
-
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "read_file",
@@ -117,7 +108,7 @@ const TOOLS: &[ToolSpec] = &[
             Ok(Request::Write(request::Write { path, content, create_only, encoding, ..request::Write::default() }))
         },
         answer: write_answer,
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "list_directory",
@@ -152,7 +143,7 @@ const TOOLS: &[ToolSpec] = &[
             let made = take!(MakeDir, response);
             Ok(Done::new("create_directory", &made.path).reported(asked, &Response::MakeDir(made)))
         },
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "copy_file",
@@ -162,7 +153,7 @@ const TOOLS: &[ToolSpec] = &[
         effect: ToolTraits::Replaces { idempotent: true },
         request: |args| Ok(Request::Copy(transfer(args))),
         answer: |asked, response| Ok(transferred("copy_file", asked, Response::Copy(take!(Copy, response)))),
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "move_file",
@@ -172,7 +163,7 @@ const TOOLS: &[ToolSpec] = &[
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(request::Move(transfer(args)))),
         answer: |asked, response| Ok(transferred("move_file", asked, Response::Move(take!(Move, response)))),
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "delete_file",
@@ -188,7 +179,7 @@ const TOOLS: &[ToolSpec] = &[
             let done = Done::new("delete_file", &delete.path).backup(delete.backup.clone());
             Ok(done.reported(asked, &Response::Delete(delete)))
         },
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "get_file_metadata",
@@ -228,7 +219,7 @@ const TOOLS: &[ToolSpec] = &[
             let done = Done::new("compress_files", &pack.path).size(pack.size);
             Ok(done.backup(pack.backup.clone()).reported(asked, &Response::Pack(pack)))
         },
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "extract_archive",
@@ -249,7 +240,7 @@ const TOOLS: &[ToolSpec] = &[
             let done = Done::new("extract_archive", &unpack.destination).size(unpack.bytes);
             Ok(done.backup(unpack.backup.clone()).reported(asked, &Response::Unpack(unpack)))
         },
-        output: OPERATION,
+        output: done::SCHEMA,
     },
     ToolSpec {
         name: "restore_file",
@@ -271,7 +262,7 @@ const TOOLS: &[ToolSpec] = &[
             let done = Done::new("restore_file", &path).backup(restore.backup.clone());
             Ok(done.reported(asked, &Response::Restore(restore)))
         },
-        output: OPERATION,
+        output: done::SCHEMA,
     },
 ];
 

@@ -49,14 +49,14 @@ impl Policy {
             ("limits.max_time_ms", limits.max_time_ms == 0),
         ];
         if let Some((setting, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
-            return Err(Contradiction { setting, cause: "nothing could be done with 0".to_owned() });
+            return Err(Contradiction { setting, cause: "must be at least 1".to_owned() });
         }
         let wide = [
             ("limits.max_line_chars", u32::try_from(limits.max_line_chars).is_err()),
             ("limits.max_result_bytes", u32::try_from(limits.max_result_bytes).is_err()),
         ];
         match wide.into_iter().find(|(_, is_wide)| *is_wide) {
-            Some((setting, _)) => Err(Contradiction { setting, cause: format!("the most is {MAX_WORD}") }),
+            Some((setting, _)) => Err(Contradiction { setting, cause: format!("must be at most {MAX_WORD}") }),
             None => Ok(()),
         }
     }
@@ -121,11 +121,14 @@ mod tests {
         for name in ["max_lines", "max_line_chars", "max_result_bytes", "max_files", "max_entries", "max_time_ms"] {
             let wrong = checked(&json!({"limits": { name: 0 }})).unwrap_err();
             assert_eq!(wrong.setting, format!("limits.{name}"));
-            assert!(wrong.cause.contains("nothing could be done with 0"), "{wrong:?}");
+            assert!(wrong.cause.contains("must be at least 1"), "{wrong:?}");
         }
         for name in ["max_line_chars", "max_result_bytes"] {
             let wrong = checked(&json!({"limits": { name: u64::from(MAX_WORD) + 1 }})).unwrap_err();
-            assert_eq!((wrong.setting, wrong.cause.as_str()), (&*format!("limits.{name}"), "the most is 4294967295"));
+            assert_eq!(
+                (wrong.setting, wrong.cause.as_str()),
+                (&*format!("limits.{name}"), "must be at most 4294967295")
+            );
         }
     }
 }

@@ -94,7 +94,7 @@ impl Commands {
             ("commands.max_memory_bytes", self.max_memory_bytes == 0),
         ];
         if let Some((setting, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
-            return Err((setting, "nothing could be done with 0".to_owned()));
+            return Err((setting, "must be at least 1".to_owned()));
         }
         for (setting, rules) in [("commands.allow", &self.allow), ("commands.deny", &self.deny)] {
             if rules.iter().any(|rule| rule.trim().is_empty()) {

@@ -1,6 +1,7 @@
-//! The one error type of the guest: a code, the operation, the path, the cause, and what would work instead, each
-//! as data that a dialect renders in its own terms. Failures of a file system are converted to it by `Fault::at` of
-//! the `vfs` crate.
+//! The one error type of the guest. The code, the path and the subject of a failure are data. The message, which says
+//! operation, path and cause, and the hint, which says what would work instead, are texts with a [`Term`] for each
+//! argument and tool, so that each caller gets them in its own names. `Fault::at` of the `vfs` crate converts failures
+//! of a file system.
 
 use std::borrow::Cow;
 use std::fmt;

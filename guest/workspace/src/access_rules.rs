@@ -3,6 +3,7 @@
 
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error};
 use paddock_types::path::{below, is_at_or_below};
 use paddock_types::policy::{Policy, RootAccess};
 
@@ -47,6 +48,11 @@ impl Denial {
             Self::Extension => "the policy allows no file with that extension",
             Self::Private => "it belongs to the program that runs the tools",
         }
+    }
+
+    /// Returns the error of an operation on a path that is closed to all tools.
+    pub fn at(self, operation: &str, path: &str) -> Error {
+        Error::at(Code::Denied, operation, path, self.cause()).hint("if the task needs it, ask the user")
     }
 }
 

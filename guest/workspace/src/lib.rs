@@ -33,7 +33,6 @@ use paddock_vfs::{Dir, Fault, File, Filesystem, OVERLAY_GUEST_PATH, Open, READ_S
 
 use crate::access_rules::AccessRules;
 use crate::ignore_rules::AgentIgnore;
-use crate::resolve::denied;
 
 use crate::resolved_path::ResolvedPath;
 pub use crate::rights::Unchangeable;
@@ -259,7 +258,7 @@ impl<'a> Workspace<'a> {
         let mut dir = self.roots.get(outermost).ok_or_else(moved)?.dir.clone();
         for name in below.split('/') {
             if let Some(denial) = agent_ignore.denial(name, Kind::Directory) {
-                return Err(denied(denial, path, operation));
+                return Err(denial.at(operation, path));
             }
             dir = self.fs.open_dir(&dir, name).map_err(|_| moved())?;
             agent_ignore.enter(name, &dir, self.fs)?;

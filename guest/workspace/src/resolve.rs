@@ -10,7 +10,6 @@ use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::phrase;
 use paddock_vfs::{Dir, Fault, Stat};
 
-use crate::access_rules::Denial;
 use crate::ignore_rules::AgentIgnore;
 use crate::resolved_path::ResolvedPath;
 use crate::{Root, Workspace};
@@ -366,7 +365,7 @@ impl<'w> Resolution<'w> {
 
     fn check_denied(&self, name: &str, kind: Kind) -> Result<()> {
         match self.agent_ignore.denial(name, kind) {
-            Some(denial) => Err(denied(denial, self.requested_path, self.operation)),
+            Some(denial) => Err(denial.at(self.operation, self.requested_path)),
             None => Ok(()),
         }
     }
@@ -404,11 +403,6 @@ impl<'w> Resolution<'w> {
         error.path = Some(self.requested_path.to_owned());
         error
     }
-}
-
-/// Returns the error of an operation on a path that is closed to all tools.
-pub fn denied(denial: Denial, path: &str, operation: &str) -> Error {
-    Error::at(Code::Denied, operation, path, denial.cause()).hint("do without it, or ask the person who runs this")
 }
 
 #[cfg(test)]

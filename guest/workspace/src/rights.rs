@@ -6,7 +6,6 @@ use paddock_vfs::Fault;
 
 use crate::Workspace;
 use crate::access_rules::Denial;
-use crate::resolve::denied;
 use crate::resolved_path::ResolvedPath;
 
 /// Reason why a path may not be changed.
@@ -78,7 +77,7 @@ impl Workspace<'_> {
     /// Refuses to create a file at `resolved` if the policy does not allow its extension.
     pub fn check_new_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         match self.access_rules(resolved).is_some_and(|access_rules| access_rules.denies_file(&resolved.name)) {
-            true => Err(denied(Denial::Extension, &resolved.requested_path, operation)),
+            true => Err(Denial::Extension.at(operation, &resolved.requested_path)),
             false => Ok(()),
         }
     }

@@ -93,13 +93,15 @@ pub fn survey(
 impl Survey {
     /// Refuses the operation on a tree that contains entries that are blocked for every tool.
     pub fn refuse_denied(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
-        let cause = || format!("`.agentignore` or the policy keeps {} entries in it from every tool", self.denied);
+        let (denied, entries) = (self.denied, if self.denied == 1 { "entry" } else { "entries" });
+        let cause = || format!("it contains {denied} {entries} that `.agentignore` or the policy hides");
         refuse(self.denied > 0, Code::Denied, resolved, operation, cause)
     }
 
     /// Refuses the operation on a tree that contains protected entries, unless the policy allows their change.
     pub fn refuse_protected(&self, workspace: &Workspace<'_>, resolved: &ResolvedPath, operation: &str) -> Result<()> {
-        let cause = || format!("it holds {} protected entries, such as `.git`", self.protected);
+        let (protected, entries) = (self.protected, if self.protected == 1 { "entry" } else { "entries" });
+        let cause = || format!("it contains {protected} protected {entries}, such as `.git`");
         refuse(self.protected > 0 && !workspace.policy.allow_protected, Code::ReadOnly, resolved, operation, cause)
     }
 

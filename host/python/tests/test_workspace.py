@@ -126,8 +126,8 @@ def test_what_cannot_be_opened_says_why(root: Path, tmp_path: Path) -> None:
     [
         ({"read_onyl": True}, "unknown field `read_onyl`"),
         ({"limits": {"max_lines": "many"}}, "limits.max_lines"),
-        ({"limits": {"max_time_ms": 0}}, "nothing could be done with 0"),
-        ({"limits": {"max_result_bytes": 2**32}}, "the most is 4294967295"),
+        ({"limits": {"max_time_ms": 0}}, "must be at least 1"),
+        ({"limits": {"max_result_bytes": 2**32}}, "must be at most 4294967295"),
         ({"blocked_extensions": ["exe"]}, "`exe` is no extension"),
         ({"blocked_extensions": [".MD"], "allowed_extensions": [".md"]}, "is in `allowed_extensions` too"),
         ({"blocked_directories": ["../x"]}, "names nothing below the top"),

@@ -67,8 +67,8 @@ fn verify(file: &Path, head: Option<&str>) -> anyhow::Result<ExitCode> {
     for note in &report.notes {
         writeln!(stdout, "note: {note}")?;
     }
-    if let Some((line, why)) = &report.problem {
-        writeln!(stdout, "broken at line {line}: {why}")?;
+    if let Some(problem) = &report.problem {
+        writeln!(stdout, "broken at line {}: {}", problem.line, problem.reason)?;
     }
     writeln!(stdout, "{} records, head {}", report.records, report.head)?;
     Ok(status(report.problem.is_none()))

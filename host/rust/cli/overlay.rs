@@ -120,7 +120,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         // A commit that was killed after its last change is repeated without an error.
         Act::Commit { named, paths, merge } => return commit(&named.open()?, &paths, merge),
         Act::Discard { named, paths } => {
-            named.open_listed()?.discard(&paths).map(|gone| format!("thrown away: {}\n", listed(&gone)))
+            named.open_listed()?.discard(&paths).map(|gone| format!("discarded: {}\n", listed(&gone)))
         }
         Act::Checkpoint { named, checkpoint } => {
             named.open()?.checkpoint(&checkpoint).map(|()| format!("kept as `{checkpoint}`\n"))
@@ -191,7 +191,7 @@ fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Resul
         return Ok(status(false));
     }
     let changed: Vec<_> = done.changes.iter().map(|change| change.path.clone()).collect();
-    writeln!(stdout, "taken over: {}", listed(&changed))?;
+    writeln!(stdout, "committed: {}", listed(&changed))?;
     if !done.merged.is_empty() {
         writeln!(stdout, "merged: {}", listed(&done.merged))?;
     }

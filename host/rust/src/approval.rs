@@ -17,6 +17,7 @@ pub(crate) const AT_ONCE: Duration = Duration::from_secs(60);
 
 /// The decision about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decision {
     /// The call may run.
     Approve,

@@ -44,6 +44,16 @@ pub(crate) struct Audit {
     workspace: Option<String>,
 }
 
+/// A place at which the chain of an audit file breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Number of the line, from 1.
+    pub line: u64,
+    /// Reason, in words.
+    pub reason: String,
+}
+
 /// Result of [`verify`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,8 +62,8 @@ pub struct Report {
     pub records: u64,
     /// Hash of the last intact record, for storage elsewhere.
     pub head: String,
-    /// Line at which the chain breaks, and the reason. The lines after it are not checked.
-    pub problem: Option<(u64, String)>,
+    /// Place at which the chain breaks. The lines after it are not checked.
+    pub problem: Option<Problem>,
     /// Notes, such as an incomplete line after a crash.
     pub notes: Vec<String>,
 }
@@ -134,8 +144,8 @@ impl Audit {
         log.seek(SeekFrom::Start(chain.size))?;
         let mut reader = BufReader::new(log);
         let end = chain.follow(&mut reader, |_| ())?;
-        if let Some((_, why)) = end.problem {
-            let cause = format!("the audit file was changed ({why}); `paddock audit verify` shows the place");
+        if let Some(Problem { reason, .. }) = end.problem {
+            let cause = format!("the audit file was changed ({reason}); `paddock audit verify` shows the place");
             return Err(io::Error::other(cause));
         }
         if let Some(Torn { bytes, sha256, .. }) = end.torn {
@@ -164,7 +174,11 @@ impl Audit {
 }
 
 /// Checks the audit file `path` from its first record to its head. With `known`, the hash of a record that was stored
-/// elsewhere, the file must contain that record. Fails if the file cannot be read.
+/// elsewhere, the file must contain that record.
+///
+/// # Errors
+///
+/// The error of the file system if the file cannot be read. A broken chain is no error, but [`Report::problem`].
 pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report> {
     let path = path.as_ref();
     let log = file::open_to_read(path)?;
@@ -198,8 +212,8 @@ pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report>
         _ if !has_known => Some("the record with the given hash is not in the file".to_owned()),
         Some(_) | None => None,
     };
-    let at = end.torn.map_or(end.lines + 1, |torn| torn.line);
-    report.problem = missing.map(|why| (at, why));
+    let line = end.torn.map_or(end.lines + 1, |torn| torn.line);
+    report.problem = missing.map(|reason| Problem { line, reason });
     let behind = report.records.saturating_sub(head.map_or(0, |head| head.sequence));
     if report.problem.is_none() && behind > 0 {
         report.notes.push(format!("the head is {behind} behind, as after a crash"));
@@ -208,6 +222,10 @@ pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report>
 }
 
 /// Returns the last lines of the audit file `path`, at most `max`, the oldest first, without checking them.
+///
+/// # Errors
+///
+/// The error of the file system if the file cannot be read.
 pub fn last(path: impl AsRef<Path>, max: usize) -> io::Result<Vec<String>> {
     let mut kept = VecDeque::new();
     for line in BufReader::new(file::open_to_read(path.as_ref())?).split(b'\n') {

@@ -1,5 +1,6 @@
 //! Builder of a workspace.
 
+use std::fmt;
 use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
@@ -56,6 +57,17 @@ pub struct Builder {
     engine: Option<Engine>,
 }
 
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of variables can be secrets.
+        let variables: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
+        let roots: Vec<_> = self.roots.iter().map(|root| (&root.host, root.access)).collect();
+        let mut shown = f.debug_struct("Builder");
+        shown.field("roots", &roots).field("settings", &self.settings).field("variables", &variables);
+        shown.field("dialect", &self.dialect).field("overlay", &self.overlay).finish_non_exhaustive()
+    }
+}
+
 impl Workspace {
     /// Returns a builder with default settings.
     pub fn builder() -> Builder {
@@ -63,6 +75,10 @@ impl Workspace {
     }
 
     /// Opens the workspace at `root` with default settings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
     pub fn open(root: impl AsRef<Path>) -> Result<Self, Error> {
         Self::builder().root(root.as_ref()).build()
     }
@@ -135,12 +151,20 @@ impl Builder {
 
     /// Sets the policy from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are
     /// errors.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Policy`] if the text is not JSON or has an unknown field.
     pub fn policy_json(mut self, json: &str) -> Result<Self, Error> {
         self.settings.say(policy::parse(json)?);
         Ok(self)
     }
 
     /// Sets the policy from its layers. Tools can neither read nor change the files of the layers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Layers::load`].
     pub fn policy_layers(mut self, layers: &Layers) -> Result<Self, Error> {
         self.settings.say(layers.settings()?);
         self.private.extend(layers.own_files());
@@ -217,9 +241,13 @@ impl Builder {
         self
     }
 
-    /// Opens the workspace. Fails if a root is not a directory or a guest path is taken. The directories that the
-    /// policy allows follow the roots, in the order of the policy, and then the whole file system in the mode
-    /// `unrestricted`.
+    /// Opens the workspace. The directories that the policy allows follow the roots, in the order of the policy, and
+    /// then the whole file system in the mode `unrestricted`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Root`] if a root is not a directory, [`Error::Mount`] if a guest path is taken, [`Error::Conflict`] and
+    /// [`Error::Setting`] for contradictory settings, and an error for each directory and file of Paddock that cannot be used.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let mounts = self.mounts(&policy)?;
@@ -303,7 +331,7 @@ impl Builder {
         #[cfg(target_os = "linux")]
         if let Some(container) = &self.container {
             if let Some(root) = self.roots.first() {
-                let cause = format!("beside it there is no other root, such as `{}`", root.host.display());
+                let cause = format!("a container cannot be combined with the root `{}`", root.host.display());
                 return Err(Error::Container { name: container.name(), cause });
             }
             return container.mounts(policy);

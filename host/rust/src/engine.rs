@@ -36,9 +36,9 @@ pub(crate) fn runtime() -> Result<Arc<Runtime>, Error> {
     if let Some(other) = substitute::runtime() {
         return Ok(other);
     }
-    static RUNTIME: OnceLock<Result<Arc<Runtime>, String>> = OnceLock::new();
+    static RUNTIME: OnceLock<Result<Arc<Runtime>, Arc<dyn std::error::Error + Send + Sync>>> = OnceLock::new();
     let new = || pooled(GUESTS).and_then(|engine| Runtime::new(engine, &Cache::Users));
-    let runtime = RUNTIME.get_or_init(|| new().map(Arc::new).map_err(|cause| format!("{cause:#}")));
+    let runtime = RUNTIME.get_or_init(|| new().map(Arc::new).map_err(|cause| Arc::from(cause.into_boxed_dyn_error())));
     runtime.clone().map_err(Error::Component)
 }
 

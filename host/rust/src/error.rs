@@ -2,6 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::types::ToolError;
 
 /// The reason why a workspace could not be opened.
 ///
@@ -31,12 +34,13 @@ pub enum Error {
         cause: String,
     },
     /// A directory cannot be copied into a workspace in memory.
-    #[error("cannot mount `{}`: {cause}", path.display())]
+    #[error("cannot mount `{}`", path.display())]
     HostMount {
         /// Value that the builder got.
         path: PathBuf,
-        /// Cause of the error.
-        cause: String,
+        /// Error of the copy.
+        #[source]
+        cause: ToolError,
     },
     /// A guest path is taken, or is not `/` and one name.
     #[error("cannot mount `{guest}`: {cause}")]
@@ -89,7 +93,7 @@ pub enum Error {
     #[error("cannot use the state directory")]
     State(#[source] io::Error),
     /// A private file or directory of Paddock could not be identified, so tools might reach it.
-    #[error("cannot keep `{}` from tools", path.display())]
+    #[error("cannot identify the private path `{}`", path.display())]
     Private {
         /// Path of the file or directory.
         path: PathBuf,
@@ -125,8 +129,8 @@ pub enum Error {
         cause: io::Error,
     },
     /// The component cannot be loaded.
-    #[error("cannot load the component: {0}")]
-    Component(String),
+    #[error("cannot load the component")]
+    Component(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {

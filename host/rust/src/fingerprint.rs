@@ -54,8 +54,13 @@ impl Workspace {
     /// directory is never read.
     ///
     /// Listeners and the audit log get no record of it, because the caller learns only whether the state differs. The
-    /// function blocks the thread, at most until `cancel` is cancelled. It fails if the state could not be determined,
-    /// for example within the time limit; if nothing exists at the path, [`Fingerprint::error`] says so instead.
+    /// function blocks the thread, at most until `cancel` is cancelled. If nothing exists at the path,
+    /// [`Fingerprint::error`] says so.
+    ///
+    /// # Errors
+    ///
+    /// `cancelled`, `limit-exceeded`, `backend-gone` and `io` if the state could not be determined, for example within the
+    /// time limit.
     pub fn fingerprint(
         &self,
         path: &str,

@@ -48,7 +48,7 @@ impl Guests {
 
     /// Creates guests with a persistent guest, whose memory holds the tree.
     pub(crate) fn keep(self) -> Result<Self, Error> {
-        let sandbox = self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(error.message))?;
+        let sandbox = self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(Arc::new(error)))?;
         Ok(Self { kept: Some(Mutex::new(Some(sandbox))), ..self })
     }
 
@@ -175,7 +175,7 @@ impl Guests {
         let Self { roots, environment, limits, .. } = self;
         let runtime = match &self.engine {
             Some(engine) => Arc::clone(&engine.runtime),
-            None => runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.to_string()))?,
+            None => runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.with_sources()))?,
         };
         Sandbox::new(runtime, &SandboxConfig { mounts, environment, limits, guarded: &roots.guarded }, budget)
     }

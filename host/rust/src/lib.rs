@@ -48,6 +48,8 @@
 //! `programs` runs WASI programs as commands, `containers` opens running containers as workspaces, `mcp` is an MCP
 //! server over any stream, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
 
+#![deny(clippy::missing_errors_doc)]
+
 mod approval;
 pub mod audit;
 mod bindings;

@@ -19,6 +19,10 @@ impl Workspace {
     }
 
     /// Returns the tree as a tar archive in path order.
+    ///
+    /// # Errors
+    ///
+    /// `io` if the workspace is not in memory.
     pub fn snapshot(&self) -> Result<Vec<u8>, ToolError> {
         self.guests()
             .run(&Call::unwatched(false), async |guest, store| guest.session(&mut *store)?.call_snapshot(store).await)?
@@ -46,6 +50,10 @@ impl Workspace {
     }
 
     /// Returns the names of all checkpoints, in order.
+    ///
+    /// # Errors
+    ///
+    /// `io` if the workspace is neither in memory nor an overlay.
     pub fn checkpoints(&self) -> Result<Vec<String>, ToolError> {
         self.guests().run(&Call::unwatched(false), async |guest, store| {
             guest.session(&mut *store)?.call_checkpoints(store).await

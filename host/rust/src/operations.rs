@@ -16,6 +16,10 @@ mod asynchronous;
 macro_rules! operation {
     ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $tool:literal, $changing:expr, $interface:ident.$function:ident) => {
         $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// The error of the operation, whose codes are in `wit/files.wit` and `wit/search.wit`.
         pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
             self.typed($tool, $changing, async |guest, store| {
                 guest.$interface(&mut *store)?.$function(store, arguments).await
@@ -99,6 +103,10 @@ impl Workspace {
     }
 
     /// Lists the backups of earlier changes, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operation, whose codes are in `wit/files.wit`.
     pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
         self.typed("history", LOOKS, async |guest, store| {
             guest.files(&mut *store)?.call_history(store, *arguments).await
@@ -106,6 +114,10 @@ impl Workspace {
     }
 
     /// Finds paths that match a glob.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operation, whose codes are in `wit/search.wit`.
     pub fn glob(&self, arguments: &GlobArgs) -> Result<GlobResult, ToolError> {
         self.watched(&named("glob", LOOKS), |watch| {
             self.guests().run_shared(
@@ -117,6 +129,10 @@ impl Workspace {
     }
 
     /// Finds text in files.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operation, whose codes are in `wit/search.wit`.
     pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
         self.watched(&named("grep", LOOKS), |watch| {
             self.guests().run_shared(

@@ -14,7 +14,7 @@ pub trait Registry {
 }
 
 /// A tool of one workspace in one dialect: its description, and a way to call it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct RegisteredTool {
     /// Name, description, schemas and annotations of the tool.
     pub tool: Tool,

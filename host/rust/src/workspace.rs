@@ -1,5 +1,6 @@
 //! Workspaces: directories, rules and limits in which tools are called.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,14 @@ pub(crate) struct Inner {
     pub(crate) guests: Arc<Guests>,
     /// The commands that tools may run, if the policy enables commands.
     pub(crate) commands: Option<Commands>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let roots: Vec<_> = self.guests().roots.mounts.iter().map(|root| (&root.guest, root.host())).collect();
+        let mut shown = f.debug_struct("Workspace");
+        shown.field("roots", &roots).field("dialect", &self.0.dialect).finish_non_exhaustive()
+    }
 }
 
 impl Workspace {
@@ -171,6 +180,10 @@ impl Workspace {
     }
 
     /// Returns the names of the overlays over this workspace that have changes or checkpoints, in order.
+    ///
+    /// # Errors
+    ///
+    /// The error of the file system if the directory of the overlays cannot be read.
     pub fn overlays(&self) -> std::io::Result<Vec<String>> {
         let roots = &self.guests().roots;
         let state = roots.overlay.as_ref().map(OverlayDir::base_state).or(roots.state.as_ref());

@@ -85,7 +85,7 @@ fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
 fn with_overlay<T>(call: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
     with_either(
         |_| {
-            Err(Error::new(Code::Io, "only an overlay has something to compare, take over or throw away")
+            Err(Error::new(Code::Io, "only an overlay can be compared, committed or discarded")
                 .hint("the host has to set `\"backend\": \"overlay\"` in the policy"))
         },
         call,
@@ -105,7 +105,7 @@ fn with_either<T>(
             in_memory(memory)
         }),
         Backend::Overlay => in_overlay(&Transaction::open(WasiFs::of(&policy), &policy)?),
-        Backend::Wasi => Err(Error::new(Code::Io, "a plain directory has no state of its own to keep or take back")
+        Backend::Wasi => Err(Error::new(Code::Io, "a plain directory has no checkpoints; use an overlay")
             .hint("the host has to set `\"backend\"` to `memory` or `overlay` in the policy")),
     }
 }

@@ -32,7 +32,7 @@ pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "exec_command",
         title: "Run a command",
-        description: "Run a command line, and give its output, or where it goes on a session ID.",
+        description: "Run a command; returns its output, or a session ID if it still runs.",
         params: &[
             required("cmd", "Shell command"),
             optional("workdir", "Where to run it (the workspace)"),
@@ -50,7 +50,7 @@ pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "write_stdin",
         title: "Write to a command",
-        description: "Write to the command of a session, and give its new output.",
+        description: "Write to a session's command; returns its new output.",
         params: &[
             whole("session_id", 0, u32::MAX as u64, DefaultValue::Required, "The session ID"),
             text("chars", "", "What to write; may be empty to wait"),

@@ -7,7 +7,18 @@ use serde_json::Value;
 
 use crate::answer::CallContext;
 use crate::args::Args;
+use crate::spec::{Output, ResultSchema};
 use crate::text::render;
+
+/// Schema of the result.
+pub const SCHEMA: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("success", ResultSchema::Flag),
+    ("operation", ResultSchema::Text),
+    ("path", ResultSchema::Text),
+    ("sizeBytes", ResultSchema::Optional(&ResultSchema::Whole)),
+    ("backupPath", ResultSchema::Optional(&ResultSchema::Text)),
+    ("timestamp", ResultSchema::Text),
+]));
 
 /// Result of an operation: the specification's `FileOperationResult`.
 pub struct Done {

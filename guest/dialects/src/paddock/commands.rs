@@ -39,7 +39,7 @@ pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "exec_command",
         title: "Start a command",
-        description: "Start a command line in a session, and give its output within yield_time_ms. Where it goes on, there is a session_id for write_stdin.",
+        description: "Start a command; returns its output within yield_time_ms, and a session_id for write_stdin if it still runs.",
         params: &[
             COMMAND,
             WORKDIR,
@@ -57,7 +57,7 @@ pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "write_stdin",
         title: "Write to a command",
-        description: "Write to a session's command, and give its new output. Without chars, only waits. \\u0003 is Ctrl-C.",
+        description: "Write to a session's command; returns its new output. Without chars, only waits. \\u0003 is Ctrl-C.",
         params: &[
             SESSION,
             text("chars", "", "What to write; a line ends in \\n"),

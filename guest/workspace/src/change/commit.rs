@@ -210,7 +210,7 @@ fn tidy(
     journal: &Journal,
 ) -> Result<()> {
     let to_error = |fault: Fault| fault.at(operation, "the journal");
-    works.iter().try_for_each(|(work, _)| work.clean(workspace.fs)).map_err(to_error)?;
+    works.iter().try_for_each(|(work, _)| work.clean_applied(workspace.fs)).map_err(to_error)?;
     sync_all(workspace.fs, operation, works)?;
     journal.clear(workspace).map_err(to_error)
 }

@@ -54,9 +54,12 @@ impl Journal {
             let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
             let name = name(workspace);
             let new = OpenLocation { dir: dir.clone(), name: format!("{name}{UNFINISHED}") };
-            new.discard(workspace.fs)?;
-            let text = format!("{}\n{body}", sha256(body.as_bytes()));
-            new.publish(workspace.fs, &text.into_bytes().into(), &new.sibling(&name))
+            let text = format!("{}\n{body}", sha256(body.as_bytes())).into_bytes().into();
+            match new.publish(workspace.fs, &text, &new.sibling(&name)) {
+                // A crash left an unfinished journal, which the failed attempt has removed.
+                Err(Fault::Exists) => new.publish(workspace.fs, &text, &new.sibling(&name)),
+                other => other,
+            }
         };
         put().map_err(|fault: Fault| {
             // The call fails, so no later call may replay a journal that was written in part.

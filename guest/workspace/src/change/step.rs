@@ -216,8 +216,21 @@ impl Work<'_> {
     }
 
     /// Removes the temporary file and the backup.
-    pub fn clean(&self, fs: &dyn Filesystem) -> FsResult<()> {
+    fn clean(&self, fs: &dyn Filesystem) -> FsResult<()> {
         self.temporary.as_ref().map_or(Ok(()), |temporary| temporary.discard(fs))?;
+        self.backup.discard(fs)
+    }
+
+    /// Removes what remains of the temporary file and the backup after the step was applied.
+    pub fn clean_applied(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        let is_replaced = self.step.old.is_some() && !self.step.in_place;
+        match &self.temporary {
+            // It was renamed to the target.
+            Some(_) if is_replaced => {}
+            Some(temporary) => return temporary.discard(fs),
+            None if self.step.new.is_some() => return Ok(()),
+            None => {}
+        }
         self.backup.discard(fs)
     }
 }

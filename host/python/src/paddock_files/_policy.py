@@ -90,10 +90,10 @@ def check(settings: dict[str, Any], limits: dict[str, Any]) -> None:
             raise PolicyError(f"wrong policy: `blocked_directories`: {cause}")
     for name in ("max_lines", "max_line_chars", "max_result_bytes", "max_files", "max_entries", "max_time_ms"):
         if number(limits, name, 1) == 0:
-            raise PolicyError(f"wrong policy: `limits.{name}`: nothing could be done with 0")
+            raise PolicyError(f"wrong policy: `limits.{name}`: must be at least 1")
     for name in ("max_line_chars", "max_result_bytes"):
         if number(limits, name, 1) >= 2**32:
-            raise PolicyError(f"wrong policy: `limits.{name}`: the most is {2**32 - 1}")
+            raise PolicyError(f"wrong policy: `limits.{name}`: must be at most {2**32 - 1}")
 
 
 def is_extension(text: object) -> bool:

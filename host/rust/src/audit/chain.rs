@@ -6,6 +6,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::audit::Problem;
 use crate::hex::hex;
 
 /// Value of `event` in a record that describes an incomplete line after a crash.
@@ -58,8 +59,8 @@ pub(super) struct Torn {
 pub(super) struct End {
     /// Number of lines read.
     pub(super) lines: u64,
-    /// Number of the first line that breaks the chain, and the reason.
-    pub(super) problem: Option<(u64, String)>,
+    /// First line that breaks the chain.
+    pub(super) problem: Option<Problem>,
     /// Incomplete lines at the end of the file that no record describes yet.
     pub(super) torn: Option<Torn>,
     pub(super) notes: Vec<String>,
@@ -110,9 +111,11 @@ impl Chain {
                     self.size += line.len() as u64;
                     each(&record);
                 }
-                Err(why) if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok() => {
-                    let before = torn.map(|torn| (torn.line, "it is not a record".to_owned()));
-                    end.problem = before.or(Some((end.lines, why)));
+                Err(reason) if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok() => {
+                    end.problem = Some(match torn {
+                        Some(torn) => Problem { line: torn.line, reason: "it is not a record".to_owned() },
+                        None => Problem { line: end.lines, reason },
+                    });
                     return Ok(end);
                 }
                 Err(_) => torn.get_or_insert_with(|| Pending::at(end.lines)).add(&line),

@@ -27,6 +27,11 @@ impl Builder {
 
     /// Creates a workspace in memory, like [`Workspace::memory`], with copies of the directories of
     /// [`Builder::host_mount`]. Roots, an overlay and a state directory are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HostMount`] if a directory cannot be copied, [`Error::Conflict`] and [`Error::Setting`] for contradictory
+    /// settings, [`Error::Component`] if the component cannot be loaded.
     pub fn build_memory(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let listeners =
@@ -41,7 +46,7 @@ impl Builder {
         let workspace = Workspace::new(Inner { dialect, approver, signer, listeners, guests, commands });
         for mount in &self.host_mounts {
             let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
-            workspace.copy_in(mount).map_err(|error| refuse(error.message))?;
+            workspace.copy_in(mount).map_err(refuse)?;
         }
         Ok(workspace)
     }
@@ -52,11 +57,20 @@ impl Workspace {
     /// clones.
     ///
     /// Its calls run one after the other. [`Workspace::load`] fills the workspace, [`Workspace::snapshot`] exports it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build_memory`].
     pub fn memory(policy: Policy) -> Result<Self, Error> {
         Self::builder().policy(policy).build_memory()
     }
 
     /// Copies a directory of this machine into the workspace, which stays unchanged if that fails.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if the directory cannot be opened, `limit-exceeded` if the copy is larger than a limit, and the errors of
+    /// reading it.
     pub fn copy_in(&self, mount: &HostMount) -> Result<Mounted, ToolError> {
         let directory = Self::builder().root_with(&mount.host_path, Access::ReadOnly).no_state_dir();
         let directory = Builder { engine: self.guests().engine.clone(), ..directory };

@@ -64,7 +64,9 @@ impl Container {
     /// Opens the container `name`: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name alone if exactly one engine
     /// has it.
     ///
-    /// Fails with [`Error::Container`] if no engine or several engines know the name, if the container does not run,
+    /// # Errors
+    ///
+    /// [`Error::Container`] if no engine or several engines know the name, if the container does not run,
     /// and if this user may not inspect its processes.
     pub fn open(name: &str) -> Result<Self, Error> {
         Self::try_open(name).map_err(|cause| Error::Container { name: name.to_owned(), cause })
@@ -86,7 +88,9 @@ impl Container {
     /// Returns the same container with relative paths starting at `path`, an absolute path in the container, as with
     /// `podman exec --workdir`. Links are resolved in the container.
     ///
-    /// Fails with [`Error::Container`] if the path is not a directory there, or is closed to tools.
+    /// # Errors
+    ///
+    /// [`Error::Container`] if the path is not a directory there, or is closed to tools.
     pub fn with_working_directory(&self, path: &str) -> Result<Self, Error> {
         self.at(path).map_err(|cause| Error::Container { name: self.name(), cause })
     }

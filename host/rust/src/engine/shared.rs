@@ -124,7 +124,7 @@ impl EngineBuilder {
             None => pooled(self.guests.unwrap_or(GUESTS)),
         };
         let runtime = engine.and_then(|engine| Runtime::new(engine, &cache));
-        let runtime = runtime.map_err(|cause| Error::Component(format!("{cause:#}")))?;
+        let runtime = runtime.map_err(|cause| Error::Component(Arc::from(cause.into_boxed_dyn_error())))?;
         Ok(Engine { runtime: Arc::new(runtime), cache })
     }
 }

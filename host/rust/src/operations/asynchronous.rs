@@ -11,6 +11,10 @@ macro_rules! operations {
         impl Workspace {
             $(
                 #[doc = concat!("Calls [`Workspace::", stringify!($blocking), "`] on a thread that may be blocked.")]
+                ///
+                /// # Errors
+                ///
+                /// The error of the operation, or `io` if its thread ended early.
                 pub async fn $name(&self, arguments: $arguments) -> Result<$result, ToolError> {
                     self.unblocked(move |workspace| workspace.$blocking(&arguments)).await
                 }

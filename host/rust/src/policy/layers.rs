@@ -53,16 +53,28 @@ impl Layers {
     /// `.paddock.yaml` (or another of these formats) in `root`; it may only narrow the policy. The environment
     /// variable `PADDOCK_POLICY` contains JSON or YAML. Without the feature `policy-files`, a policy in another
     /// format than JSON is an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PolicySource`] if a file or the variable cannot be read, or has an error.
     pub fn load(root: impl AsRef<Path>) -> Result<Self, Error> {
         Self::with_project(files::project(root.as_ref())?)
     }
 
     /// Loads the layers for a workspace in memory, which has no file of its own when it is opened.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load`].
     pub fn load_own() -> Result<Self, Error> {
         Self::with_project(None)
     }
 
     /// Loads the layers for a container. Its working directory contains the workspace's own file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load`].
     #[cfg(all(target_os = "linux", feature = "containers"))]
     pub fn load_in(container: &Container) -> Result<Self, Error> {
         let named = |path: PathBuf| {
@@ -92,6 +104,10 @@ impl Layers {
     }
 
     /// Adds a file that the user names as the highest layer. Its name decides whether it is JSON, TOML or YAML.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PolicySource`] if the file cannot be read, or has an error.
     pub fn file(self, path: impl AsRef<Path>) -> Result<Self, Error> {
         let given = path.as_ref();
         let path = std::path::absolute(given).map_err(|cause| Source::unreadable(given, cause))?;
@@ -101,6 +117,10 @@ impl Layers {
 
     /// Adds one setting as the highest layer: `limits.max_lines=500`. The value is YAML, or JSON without the
     /// feature `policy-files`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PolicySource`] if the text is not `NAME=VALUE`, or the value is wrong.
     pub fn set(self, assignment: &str) -> Result<Self, Error> {
         let source = Source::Argument("--set");
         match assignment.split_once('=') {
@@ -113,12 +133,19 @@ impl Layers {
     }
 
     /// Adds the setting `read_only` as the highest layer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PolicySource`] if the layers contradict each other.
     pub fn read_only(self) -> Result<Self, Error> {
         self.argument(Source::Argument("--read-only"), "read_only", "true")
     }
 
-    /// Returns every setting that is in force for calls in `dialect`, with its sources. Fails if the layers
-    /// contradict each other.
+    /// Returns every setting that is in force for calls in `dialect`, with its sources.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PolicySource`] if the layers contradict each other.
     pub fn effective(&self, dialect: &str) -> Result<Vec<Setting>, Error> {
         self.check()?;
         self.traced(dialect)

@@ -41,7 +41,11 @@ pub use subject::{Answer, Call, Subject};
 use suite::Suite;
 
 /// Runs the whole suite on a host, in a temporary directory below `directory`, which is removed at the end. Calls
-/// `observe` with each row as soon as it is complete. Fails only if the suite itself cannot run.
+/// `observe` with each row as soon as it is complete.
+///
+/// # Errors
+///
+/// An error in words if the suite itself cannot run.
 pub fn run(subject: &mut dyn Subject, directory: &Path, observe: impl FnMut(&Row)) -> io::Result<Report> {
     let suite = Suite::read()?;
     let fixture = Fixture::new(directory, subject.root())?;

@@ -56,6 +56,10 @@ pub struct Answer {
 
 impl Answer {
     /// Parses an answer from a line of JSON that a command line prints.
+    ///
+    /// # Errors
+    ///
+    /// An error in words if the line is not such JSON.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         let answer: Value = serde_json::from_str(line)?;
         let code = |at: &str| answer.pointer(at).and_then(Value::as_str).map(str::to_owned);
