@@ -64,6 +64,7 @@ impl Fixture {
     }
 
     /// Runs a command line, which must succeed, and returns its output.
+    #[cfg(unix)]
     #[track_caller]
     pub fn printed(&self, line: &str) -> String {
         let ran = self.shell(line);

@@ -1,7 +1,7 @@
 //! Names, modes and special files, which differ between systems.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType, Metadata};
+use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use super::setup::Start;
 
 #[cfg(unix)]
 mod unix {
+    use std::fs;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 

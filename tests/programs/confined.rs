@@ -1,12 +1,15 @@
 //! Programs cannot reach files outside the roots, and get an error.
 
 use std::fs;
+#[cfg(unix)]
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::build::{desk_under, failures, fixture, printed, tool, tools};
-use crate::fixture::{CANARY, Fixture, changes, stdout};
+#[cfg(unix)]
+use crate::fixture::{CANARY, changes};
+use crate::fixture::{Fixture, stdout};
 
 /// Returns all entries outside the workspace.
 fn outside(fixture: &Fixture) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {

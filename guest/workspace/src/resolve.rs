@@ -110,6 +110,7 @@ impl Workspace<'_> {
     }
 
     /// Returns the path below the absolute name of a root. On Windows, letter case is ignored there.
+    #[inline(never)]
     fn below_root<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
         match path.get(..name.len()) {
             Some(top) if self.policy.host.has_windows_paths() && top.eq_ignore_ascii_case(name) => below(path, top),
@@ -354,6 +355,7 @@ impl<'w> Resolution<'w> {
 
     /// Refuses a name that the directory lists in another form: rules that hide the entry do not match that name. Letter
     /// case is left to the rules.
+    #[inline(never)]
     fn check_listed(&self, name: &str) -> Result<()> {
         if self.workspace.policy.host.names.is_none() || (name.is_ascii() && !name.contains('~')) {
             return Ok(());

@@ -3,7 +3,6 @@
 //! All operations in such a directory use its descriptor. The path is followed once, when the workspace opens: a
 //! process that later renames, replaces or links an entry on that path does not redirect the operations.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,10 +31,12 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    #[cfg(target_os = "linux")]
     pub(crate) fn new(device: u64, inode: u64) -> Self {
         Self { device, inode }
     }
 
+    #[cfg(target_os = "linux")]
     pub(crate) fn device(self) -> u64 {
         self.device
     }
@@ -83,6 +84,7 @@ impl Directory {
     }
 
     /// Creates the value for an open directory, with the path to display.
+    #[cfg(target_os = "linux")]
     pub(crate) fn from_file(file: std::fs::File, path: PathBuf) -> io::Result<Self> {
         let dir = Dir::from_std_file(file);
         let ancestors = climb(&dir)?;
@@ -218,8 +220,9 @@ impl Directory {
 }
 
 /// Returns the directories that are now above a directory, the outermost first.
+#[cfg(target_os = "linux")]
 fn climb(dir: &Dir) -> io::Result<Vec<Identity>> {
-    let mut ancestors = VecDeque::new();
+    let mut ancestors = std::collections::VecDeque::new();
     let mut identity = Identity::of(&dir.dir_metadata()?);
     let mut above = dir.open_parent_dir(ambient_authority())?;
     loop {

@@ -64,6 +64,7 @@ impl Capture {
 
     /// Returns whether the output ends in an incomplete line that looks like a question: prompts end in a blank or in
     /// one of these characters, and the output of a command that is busy, such as a row of dots, does not.
+    #[cfg(any(test, target_os = "linux"))]
     pub(super) fn is_at_prompt(&self) -> bool {
         let last = self.tail.back().or_else(|| self.head.last());
         last.is_some_and(|byte| matches!(byte, b' ' | b'?' | b':' | b'>' | b'$' | b'#'))

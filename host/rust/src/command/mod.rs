@@ -73,6 +73,7 @@ const WAITING: usize = 512 * 1024;
 const TOKEN: u64 = 4;
 
 /// Pause of the output after which an incomplete last line counts as a prompt for input.
+#[cfg(target_os = "linux")]
 const PROMPT_PAUSE: Duration = Duration::from_millis(250);
 
 /// The commands of one workspace.
