@@ -1,7 +1,7 @@
 //! Directories with more entries than a listing returns, and files with more lines than a page, in every dialect that
 //! counts them.
 
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
 
