@@ -83,7 +83,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
             room.entries += skip;
             let (mut entries, end) = listing.by_rank(sort, Page::new(room, position.map(rank).transpose()?))?;
             let passed = skip.min(entries.len());
-            entries.drain(..passed);
+            entries = entries.split_off(passed);
             listing.passed = passed as u64;
             (entries, end)
         }

@@ -21,9 +21,8 @@ impl Applying<'_> {
     ) -> Result<(usize, Option<Hunk<'p>>), Failure> {
         let is_codex = self.matching == Matching::Codex;
         let applied = self.cursor;
-        let named: Vec<_> = anchors.iter().copied().filter(|anchor| !anchor.trim().is_empty()).collect();
-        let mut anchor_pass = Pass::Exact;
-        for (index, anchor) in named.iter().enumerate() {
+        let mut last = None;
+        for (index, anchor) in anchors.iter().filter(|anchor| !anchor.trim().is_empty()).enumerate() {
             let found = match is_codex {
                 true => self.first(&[anchor], self.cursor),
                 // The first of several anchors may be above the previous chunk.
@@ -33,7 +32,7 @@ impl Applying<'_> {
             };
             match found {
                 Some((pass, place)) => {
-                    anchor_pass = anchor_pass.max(pass);
+                    last = Some((pass, *anchor));
                     self.cursor = self.cursor.max(place + 1);
                 }
                 None if !is_codex && anchors.len() == 1 => {}
@@ -50,8 +49,8 @@ impl Applying<'_> {
                 return Ok((self.lines.count(), None));
             }
             // In Codex, nothing but the one anchor says where the lines go.
-            if let ([anchor], true) = (named.as_slice(), is_codex) {
-                let places = self.folded(anchor_pass).find(&[anchor], applied, MOST);
+            if let (Some((pass, anchor)), true) = (last, is_codex) {
+                let places = self.folded(pass).find(&[anchor], applied, MOST);
                 if places.len() > 1 {
                     self.cursor = applied;
                     let cause = format!("its anchor {} is at {}", quoted(anchor), numbers(&places));

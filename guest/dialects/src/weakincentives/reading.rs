@@ -1,5 +1,7 @@
 //! Reads: all requested lines for a program, and as much of them as a model is shown.
 
+use std::fmt::Write;
+
 use paddock_types::error::{Error, Result};
 use paddock_types::rendered::Rendered;
 use paddock_types::request;
@@ -56,12 +58,12 @@ pub fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<
         && shown.len() > MESSAGE_BYTES
     {
         shown.truncate(end + 1);
-        next = Some(read.start_line + shown.matches('\n').count() as u64);
+        next = Some(read.start_line + shown.bytes().filter(|byte| *byte == b'\n').count() as u64);
     }
     let mut message = numbered(&shown, read.end_line, read.start_line, "|");
     message.push_str(&no_lines(&read));
     if let Some(next) = next {
-        message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
+        let _ = write!(message, "\n[there are more lines: offset={} continues]", next - 1);
     }
     message.push_str(&endings(&read));
     Ok(reported(value, message).truncated(next.is_some()))

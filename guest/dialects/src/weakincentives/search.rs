@@ -1,5 +1,7 @@
 //! Answers of searches.
 
+use std::fmt::Write;
+
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, Vocabulary};
 use paddock_types::rendered::Rendered;
@@ -22,7 +24,10 @@ pub fn ls(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendere
     if list.truncated {
         return Err(too_many(asked));
     }
-    let entries: Vec<_> = list.entries.iter().map(file_entry).collect();
+    let mut entries = Vec::new();
+    for entry in &list.entries {
+        entries.push(file_entry(entry));
+    }
     let rest = entries.len().saturating_sub(MESSAGE_ENTRIES);
     list.entries.truncate(MESSAGE_ENTRIES);
     Ok(listed(asked, entries.into(), Response::List(list), rest))
@@ -33,11 +38,8 @@ pub fn ls(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendere
 fn listed(asked: &CallContext<'_>, value: Value, response: Response, rest: usize) -> Rendered {
     let mut message = render(&response, &asked.names);
     if rest > 0 {
-        let other = match asked.names.name(Term::FindTool) {
-            Some(find) => format!(": `{find}` with a narrower pattern shows others"),
-            None => String::new(),
-        };
-        message.push_str(&format!("[there are {rest} more entries{other}]\n"));
+        let find = asked.names.name(Term::FindTool).unwrap_or("a search");
+        let _ = writeln!(message, "[there are {rest} more entries: {find} with a narrower pattern shows others]");
     }
     reported(value, message).truncated(rest > 0)
 }
@@ -72,12 +74,17 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
         return Err(too_many(asked));
     }
     glob.notes = if glob.entries.is_empty() { notes(&asked.args.text("pattern")) } else { Vec::new() };
+    glob.paths.clear();
+    let mut matches = Vec::new();
     // A link to a directory is found too.
-    glob.entries.retain(|entry| entry.kind == Kind::File);
-    let matches: Vec<_> = glob.entries.iter().map(file_entry).collect();
+    for entry in glob.entries.iter().filter(|entry| entry.kind == Kind::File) {
+        matches.push(file_entry(entry));
+        if matches.len() <= MESSAGE_ENTRIES {
+            glob.paths.push(entry.path.clone());
+        }
+    }
+    let rest = matches.len() - glob.paths.len();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
-    glob.paths = glob.entries.iter().take(MESSAGE_ENTRIES).map(|entry| entry.path.clone()).collect();
-    let rest = glob.entries.len() - glob.paths.len();
     Ok(listed(asked, value, Response::Glob(glob), rest))
 }
 
