@@ -187,7 +187,7 @@ fn lines_of_a_diff_are_those_of_the_caller() {
 fn a_replacement_by_the_same_text() {
     let fixture = files(&[("a.txt", "b b\n"), ("c.txt", "b\n")]);
     let replace = json!({"pattern": "b", "replacement": "b"});
-    fixture.says("paddock", "replace", replace, "[there are 3 matches, and the replacement is the same text]");
+    fixture.says("paddock", "replace", replace, "[matches that the replacement leaves as they are: 3]");
 }
 
 #[test]

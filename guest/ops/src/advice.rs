@@ -62,7 +62,8 @@ fn relative(glob: &str) -> &str {
 /// the note for the case that it matches.
 pub fn wider(glob: &str, path: &str) -> Vec<(String, String)> {
     let relative = relative(glob);
-    let Some((above, name)) = relative.rsplit_once('/').filter(|_| !glob.starts_with('/')) else { return Vec::new() };
+    let parts = relative.rsplit_once('/').filter(|(_, name)| !name.is_empty() && !glob.starts_with('/'));
+    let Some((above, name)) = parts else { return Vec::new() };
     let mut globs = Vec::new();
     let path = path.trim_start_matches("./").trim_end_matches('/');
     if let Some(rest) = below(relative, path).filter(|rest| !rest.is_empty()) {
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(globs("./src/*.rs", "src"), ["./*.rs", "src/**/*.rs", "**/src/*.rs"]);
         assert_eq!(globs("a/b/{c,d/e}", "./a/"), ["b/{c,d/e}", "**/a/b/{c,d/e}"]);
         assert_eq!(globs("src/**/*.rs", "."), ["**/src/**/*.rs"]);
-        for glob in ["*.rs", "./*.rs", "**/*.rs", "/src/*.rs"] {
+        for glob in ["*.rs", "./*.rs", "**/*.rs", "/src/*.rs", "a/b/"] {
             assert_eq!(globs(glob, "."), Vec::<String>::new(), "{glob}");
         }
     }
