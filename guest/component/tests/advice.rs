@@ -106,13 +106,6 @@ fn a_file_over_the_limit() {
 }
 
 #[test]
-fn a_line_that_a_program_cannot_have_whole() {
-    let fixture = files(&[("a.txt", &"x".repeat(60_000))]);
-    let text = fixture.text("weakincentives", "read_file", json!({"path": "a.txt"}));
-    assert!(text.contains("line 1 is longer than 51200 bytes") && text.ends_with("; `grep` searches in it"), "{text}");
-}
-
-#[test]
 fn a_glob_that_matches_elsewhere() {
     let fixture = files(&[("src/x/lib.rs", "fn f\n"), ("src/x/y/z.md", "z\n")]);
     for (pattern, part) in
