@@ -190,13 +190,13 @@ fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Er
         let error = Error::new(Code::InvalidArgument, format!("unknown argument `{within}{name}`"));
         let near = lenient_args::lines_hint(params, given, name)
             .or_else(|| nearest(name, &known).map(|near| format!("did you mean `{within}{near}`?")));
+        let mut hint = near.unwrap_or_default();
         // The arguments are listed once.
-        match (near, takes) {
-            (Some(near), Some(takes)) => error.hint(format!("{near} {takes}")),
-            (Some(hint), None) => error.hint(hint),
-            (None, Some(takes)) => error.hint(takes),
-            (None, None) => error,
+        if let Some(takes) = takes {
+            hint.push_str(if hint.is_empty() { "" } else { " " });
+            hint.push_str(takes);
         }
+        if hint.is_empty() { error } else { error.hint(hint) }
     };
     let mut errors: Vec<_> = names.iter().map(|name| error(name, None)).collect();
     errors.extend(last.map(|name| error(&name, Some(&takes))));

@@ -8,8 +8,7 @@ use crate::argument_names::same_argument;
 use crate::param::{DefaultValue, Param, ParamKind};
 
 /// Names of other tools for the first and the last line to read.
-const FIRST_LINE: &[&str] = &["start_line", "startLine"];
-const LAST_LINE: &[&str] = &["end_line", "endLine"];
+const LINES: &[&str] = &["start_line", "startLine", "end_line", "endLine"];
 
 /// Renames members that have another tool's name for an argument of this tool, and moves members of a list's entries
 /// that stand beside the list into a list of one.
@@ -39,62 +38,72 @@ pub fn adopt(params: &[Param], given: &mut Map<String, Value>) {
     }
 }
 
-/// Replaces a first and a last line by `offset` and `limit`, if `offset` is the number of a line, from 1.
+/// The first line, from 1, and the number of lines that a caller asks for by a first or a last line.
+struct Lines {
+    first: u64,
+    count: Option<u64>,
+    /// Whether the `offset` of the tool is the number of a line, and not of lines to skip.
+    is_number: bool,
+}
+
+/// Replaces a first and a last line by `offset` and `limit`, if `offset` is the number of a line.
 fn adopt_lines(params: &[Param], given: &mut Map<String, Value>) {
     let is_bytes = given.get("mode").and_then(Value::as_str) == Some("base64");
-    let Some((first, count)) = lines(params, given, 1).filter(|_| counts_from_one(params) && !is_bytes) else { return };
-    for name in FIRST_LINE.iter().chain(LAST_LINE) {
+    let Some(lines) = lines(params, given).filter(|lines| lines.is_number && !is_bytes) else { return };
+    for name in LINES {
         given.remove(*name);
     }
-    given.insert("offset".to_owned(), first.into());
-    if let Some(count) = count {
+    given.insert("offset".to_owned(), lines.first.into());
+    if let Some(count) = lines.count {
         given.insert("limit".to_owned(), count.into());
     }
 }
 
-fn counts_from_one(params: &[Param]) -> bool {
-    let offset = params.iter().find(|param| param.name == "offset");
-    offset.is_some_and(|offset| {
-        matches!(offset.kind, ParamKind::Whole { min: 1, .. }) || matches!(offset.default, DefaultValue::Whole(1))
-    })
-}
-
-/// Returns the first line, from 1, and the number of lines that a caller asks for by a first or a last line, of a tool
-/// that reads a file by `offset` and `limit`. `first` is the line at the smallest offset.
-fn lines(params: &[Param], given: &Map<String, Value>, first: u64) -> Option<(u64, Option<u64>)> {
-    let has = |name: &str| params.iter().any(|param| param.name == name);
-    let value = |names: &[&str]| names.iter().find_map(|name| given.get(*name));
-    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
-    let (start, end) = (value(FIRST_LINE), value(LAST_LINE));
-    let is_clear = has("offset") && has("limit") && (has("path") || has("file_path"));
-    let is_twice = start.is_some() && given.contains_key("offset") || end.is_some() && given.contains_key("limit");
-    if !is_clear || is_twice || start.or(end).is_none() || has("start_line") {
+/// Returns the lines that a caller asks for by a first or a last line, of a tool that reads a file by `offset` and
+/// `limit`.
+#[inline(never)]
+fn lines(params: &[Param], given: &Map<String, Value>) -> Option<Lines> {
+    let (mut has_path, mut has_limit, mut is_number) = (false, false, None);
+    for param in params {
+        match param.name {
+            "path" | "file_path" => has_path = true,
+            "limit" => has_limit = true,
+            "offset" => {
+                let is_from_one = matches!(param.kind, ParamKind::Whole { min: 1, .. });
+                is_number = Some(is_from_one || matches!(param.default, DefaultValue::Whole(1)));
+            }
+            _ => {}
+        }
+    }
+    let is_number = is_number.filter(|_| has_path && has_limit)?;
+    let (mut start, mut end, mut offset) = (None, None, None);
+    for (name, value) in given {
+        let line = match name.as_str() {
+            "start_line" | "startLine" => &mut start,
+            "end_line" | "endLine" => &mut end,
+            "offset" => &mut offset,
+            _ => continue,
+        };
+        *line = Some(value.as_u64().or_else(|| value.as_str()?.parse().ok())?);
+    }
+    let is_twice = start.is_some() && offset.is_some() || end.is_some() && given.contains_key("limit");
+    if is_twice || start.or(end).is_none() {
         return None;
     }
-    let start = match (start, given.get("offset")) {
-        (Some(start), _) => number(start)?,
-        (None, Some(offset)) => number(offset)?.checked_add(1)?.checked_sub(first)?,
-        (None, None) => 1,
-    };
+    let at_offset = offset.map(|offset| offset.saturating_add(u64::from(!is_number)));
+    let first = start.or(at_offset).unwrap_or(1);
     let count = match end {
-        Some(end) => Some(number(end)?.checked_sub(start)?.checked_add(1)?),
+        Some(end) => Some(end.checked_sub(first)?.checked_add(1)?),
         None => None,
     };
-    (start > 0).then_some((start, count))
+    (first > 0).then_some(Lines { first, count, is_number })
 }
 
-/// Returns the hint on a first or last line that a tool with another count of lines does not take.
+/// Returns the hint on a first or last line of a tool whose `offset` is the number of lines to skip.
 pub fn lines_hint(params: &[Param], given: &Map<String, Value>, name: &str) -> Option<String> {
-    let is_line = FIRST_LINE.contains(&name) || LAST_LINE.contains(&name);
-    let (start, count) = lines(params, given, 0).filter(|_| is_line && !counts_from_one(params))?;
-    let offset = start - 1;
-    Some(match count {
-        Some(count) => format!(
-            "counted from 1, lines {start} to {} are `offset` {offset} and `limit` {count};",
-            offset.saturating_add(count)
-        ),
-        None => format!("counted from 1, line {start} is `offset` {offset};"),
-    })
+    let lines = lines(params, given).filter(|lines| !lines.is_number && LINES.contains(&name))?;
+    let limit = lines.count.map_or_else(String::new, |count| format!(" and `limit` {count}"));
+    Some(format!("counted from 1, that is `offset` {}{limit};", lines.first - 1))
 }
 
 /// Returns the names that no row has.
@@ -136,8 +145,10 @@ pub fn fitted(param: &Param, mut value: Value) -> Value {
         }
         (ParamKind::Pair, Value::Array(mut numbers)) => {
             for number in &mut numbers {
-                if let Some(parsed) = number.as_str().and_then(|text| text.parse::<i64>().ok()) {
-                    *number = parsed.into();
+                if let Value::String(text) = number
+                    && let Ok(parsed) = serde_json::from_str::<Value>(text)
+                {
+                    *number = parsed;
                 }
             }
             Value::Array(numbers)

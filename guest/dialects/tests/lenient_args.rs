@@ -69,10 +69,10 @@ fn lines_by_their_first_and_last_number() {
     }
     // Here, `offset` is a number of lines to skip.
     for (given, expected) in [
-        (json!({"start_line": 3, "end_line": 5}), "lines 3 to 5 are `offset` 2 and `limit` 3;"),
-        (json!({"end_line": 5}), "lines 1 to 5 are `offset` 0 and `limit` 5;"),
-        (json!({"offset": 2, "end_line": 5}), "lines 3 to 5 are `offset` 2 and `limit` 3;"),
-        (json!({"start_line": 3}), "line 3 is `offset` 2;"),
+        (json!({"start_line": 3, "end_line": 5}), "counted from 1, that is `offset` 2 and `limit` 3;"),
+        (json!({"end_line": 5}), "that is `offset` 0 and `limit` 5;"),
+        (json!({"offset": 2, "end_line": 5}), "counted from 1, that is `offset` 2 and `limit` 3;"),
+        (json!({"start_line": 3}), "that is `offset` 2;"),
     ] {
         let hint = read(&weakincentives::DIALECT, given.clone()).unwrap_err();
         assert!(hint.contains(expected) && hint.matches("it takes").count() == 1, "{given}: {hint}");

@@ -58,29 +58,21 @@ fn relative(glob: &str) -> &str {
     glob.trim_start_matches("./").trim_start_matches('/')
 }
 
-/// Returns globs that may be meant by a glob with directories that matches nothing below the directory `path`, each with
-/// the note for the case that it matches.
-pub fn wider(glob: &str, path: &str) -> Vec<(String, String)> {
+/// Returns globs that may be meant by a glob with directories that matches nothing below the directory `path`.
+pub fn wider(glob: &str, path: &str) -> Vec<String> {
     let relative = relative(glob);
-    let Some((above, name)) = relative.rsplit_once('/').filter(|_| !glob.starts_with('/')) else { return Vec::new() };
+    let parts = relative.rsplit_once('/').filter(|(_, name)| !name.is_empty() && !glob.starts_with('/'));
+    let Some((above, name)) = parts else { return Vec::new() };
     let mut globs = Vec::new();
-    let path = path.trim_start_matches("./").trim_end_matches('/');
     if let Some(rest) = below(relative, path).filter(|rest| !rest.is_empty()) {
         // A bare name would match at every depth.
-        let rest = if rest.contains('/') { rest.to_owned() } else { format!("./{rest}") };
-        let note = format!("a glob is relative to the searched directory `{path}`: `{rest}` matches there");
-        globs.push((rest, note));
+        globs.push(format!("./{rest}"));
     }
     if !glob.contains(['{', '}']) && !above.contains("**") {
-        let deeper = format!("{above}/**/{name}");
-        let note = format!("`{relative}` matches entries of `{above}` itself; `{deeper}` also matches below it");
-        globs.push((deeper, note));
+        globs.push(format!("{above}/**/{name}"));
     }
     if !relative.starts_with("**") {
-        let anywhere = format!("**/{relative}");
-        let note =
-            format!("`{relative}` matches only at the top of the searched directory; `{anywhere}` matches below it");
-        globs.push((anywhere, note));
+        globs.push(format!("**/{relative}"));
     }
     globs
 }
@@ -161,13 +153,12 @@ mod tests {
 
     #[test]
     fn wider_globs() {
-        let globs = |glob: &str, path: &str| wider(glob, path).into_iter().map(|(glob, _)| glob).collect::<Vec<_>>();
-        assert_eq!(globs("src/*.rs", "."), ["src/**/*.rs", "**/src/*.rs"]);
-        assert_eq!(globs("./src/*.rs", "src"), ["./*.rs", "src/**/*.rs", "**/src/*.rs"]);
-        assert_eq!(globs("a/b/{c,d/e}", "./a/"), ["b/{c,d/e}", "**/a/b/{c,d/e}"]);
-        assert_eq!(globs("src/**/*.rs", "."), ["**/src/**/*.rs"]);
-        for glob in ["*.rs", "./*.rs", "**/*.rs", "/src/*.rs"] {
-            assert_eq!(globs(glob, "."), Vec::<String>::new(), "{glob}");
+        assert_eq!(wider("src/*.rs", "."), ["src/**/*.rs", "**/src/*.rs"]);
+        assert_eq!(wider("./src/*.rs", "src"), ["./*.rs", "src/**/*.rs", "**/src/*.rs"]);
+        assert_eq!(wider("a/b/{c,d/e}", "a"), ["./b/{c,d/e}", "**/a/b/{c,d/e}"]);
+        assert_eq!(wider("src/**/*.rs", "."), ["**/src/**/*.rs"]);
+        for glob in ["*.rs", "./*.rs", "**/*.rs", "/src/*.rs", "a/b/"] {
+            assert_eq!(wider(glob, "."), Vec::<String>::new(), "{glob}");
         }
     }
 

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use paddock_search::cursor::Position;
-use paddock_search::glob::Glob;
+use paddock_search::glob::{Glob, Name};
 use paddock_search::page::{Page, Rank, Room};
 use paddock_search::{cursor, glob};
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::error::{Argument, Code, Error, Result, Term};
 use paddock_types::request::PathSort;
 use paddock_types::response::{Response, Skipped};
 use paddock_types::{phrase, request, response};
@@ -99,21 +99,24 @@ pub(super) fn notes(workspace: &Workspace<'_>, args: &request::Glob) -> Vec<Stri
 /// Returns a note about a similar glob that has a match.
 fn wider(workspace: &Workspace<'_>, args: &request::Glob) -> Option<String> {
     let searched = workspace.resolve(&args.path, OPERATION).ok()?.path;
-    for (pattern, note) in advice::wider(&args.pattern, &searched) {
-        let scope = Rc::new(SearchScope::new(workspace, &request::Glob { pattern, ..args.clone() }).ok()?);
+    for glob in advice::wider(&args.pattern, &searched) {
+        let scope = Rc::new(SearchScope::with(workspace, args, &glob, argument).ok()?);
         let mut search = Search::new(&scope, scope.walk(None, None).ok()?, room(workspace, args));
-        let mut visited = 0;
-        while search.paths.is_empty() {
+        let mut visited = STEP;
+        while search.paths.is_empty() && search.advance(visited) {
             visited += STEP;
-            if !search.advance(visited) {
-                break;
-            }
         }
         if !search.paths.is_empty() {
-            return Some(note);
+            let note = "a glob is relative to the searched directory";
+            return Some(format!("{note}: `{}` matches nothing there, and `{glob}` does", args.pattern));
         }
     }
     None
+}
+
+/// Returns the name of the argument with the glob.
+fn argument() -> Argument {
+    "pattern".into()
 }
 
 fn begin<'w>(
@@ -156,7 +159,12 @@ struct SearchScope<'w> {
 
 impl<'w> SearchScope<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
-        let glob = Glob::parse(&args.pattern, || "pattern".into(), &workspace.root_names())?;
+        Self::with(workspace, args, &args.pattern, argument)
+    }
+
+    /// Returns the scope of a search for `pattern`, which is the argument `name`.
+    fn with(workspace: &'w Workspace<'w>, args: &request::Glob, pattern: &str, name: Name) -> Result<Self> {
+        let glob = Glob::parse(pattern, name, &workspace.root_names())?;
         let options = Options {
             hidden: glob.hidden(args.include_hidden),
             include_ignored: args.include_ignored,

@@ -344,7 +344,7 @@ impl Found<'_> {
         if self.files.is_empty() && self.unchangeable.is_empty() {
             return match self.same {
                 0 => near::notes(self.workspace, &args.search(), self.searched, 0),
-                same => vec![format!("there are {same} matches, and the replacement is the same text")],
+                same => vec![format!("matches that the replacement leaves as they are: {same}")],
             };
         }
         let named = self.unchangeable.iter().take(MAX_NOTED);

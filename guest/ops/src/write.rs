@@ -183,8 +183,7 @@ fn changed_endings(old: &[u8], content: &str) -> Option<String> {
 fn mixed_endings(before: &str, content: &str) -> Option<String> {
     let (before, added) = (eol::detect(before), eol::detect(content));
     let is_mixed = before != added && before != Eol::None && added != Eol::None;
-    let [before, added] = [before, added].map(|ending| ending.as_str().to_uppercase());
-    is_mixed.then(|| format!("the lines of the file end in {before}, and those of the appended text in {added}"))
+    is_mixed.then(|| "the lines of the appended text end in another way than those of the file".to_owned())
 }
 
 /// Returns the bytes of a file with text appended. A last line without an ending gets one, and a note says so: the text

@@ -87,14 +87,12 @@ fn has_row(cursor: Cursor<'_>) -> Result<bool> {
 /// lines of the hunk.
 fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> {
     let mut ahead = *cursor;
-    let strict = counted(&mut ahead, header);
-    let mut after = ahead;
+    let strict = counted(cursor, header);
+    let mut after = *cursor;
     after.skip_blank();
     if strict.is_ok() && !has_row(after)? {
-        *cursor = ahead;
         return strict;
     }
-    let mut ahead = *cursor;
     let rows = uncounted(&mut ahead)?;
     let old = rows.iter().filter(|row| row.kind != RowKind::Add).count();
     let new = rows.iter().filter(|row| row.kind != RowKind::Remove).count();

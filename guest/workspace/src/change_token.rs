@@ -3,7 +3,7 @@
 
 use paddock_types::digest::sha256;
 use paddock_types::entry::{Kind, Time};
-use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::error::{Code, Error, Phrase, Result, Term, printable};
 use paddock_types::phrase;
 use paddock_vfs::bytes::read_up_to;
 use paddock_vfs::open_location::{OpenLocation, open_or_make};
@@ -92,22 +92,24 @@ impl Entry {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn anew() -> Phrase {
+    let rest = " for a new token; what changed before it is not known then, so read again what matters";
+    phrase!["call without ", Term::Since, rest]
+}
+
 /// Returns the snapshot of a token, if it belongs to a call with the same arguments.
 pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result<Snapshot> {
-    let anew = phrase![
-        "call without ",
-        Term::Since,
-        " for a new token; what changed before it is not known then, so read again what matters"
-    ];
     if parts(token).is_none() {
-        return Err(Error::argument(Term::Since, "it is not a token").hint(anew));
+        return Err(Error::argument(Term::Since, "it is not a token").hint(anew()));
     }
     let bytes = read(workspace, token).map_err(|fault| failed(&fault))?;
     let is_own = |bytes: &Vec<u8>| parts(token).is_some_and(|(_, digest)| sha256(bytes).starts_with(digest));
     let snapshot: Option<Snapshot> = bytes.filter(is_own).and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Some(snapshot) = snapshot else {
         let cause = format!("there is no token `{}` any more: the last {MAX_COUNT} are kept", printable(token));
-        return Err(Error::new(Code::NotFound, cause).hint(anew));
+        return Err(Error::new(Code::NotFound, cause).hint(anew()));
     };
     if snapshot.fingerprint != fingerprint {
         return Err(Error::argument(Term::Since, "it is the token of a call with other arguments").hint(phrase![
