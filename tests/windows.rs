@@ -1,5 +1,5 @@
-//! What is different on Windows: names, paths, open files and locks. `.ci/platforms` runs these tests under Wine; what
-//! Wine cannot do is skipped with a message.
+//! What is different on Windows: names, paths, open files and locks. `.ci/platforms windows` is to run these tests
+//! under Wine; what Wine cannot do is skipped with a message.
 
 use std::fs::{self, File};
 use std::os::windows::fs::OpenOptionsExt;
