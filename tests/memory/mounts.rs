@@ -101,6 +101,8 @@ fn globs_and_caps_say_what_is_copied() {
 #[test]
 fn what_cannot_be_mounted_opens_nothing() {
     let mount = HostMount::new("/none/such");
-    let refused = Workspace::builder().host_mount(mount).build_memory().err().unwrap().to_string();
-    assert!(refused.starts_with("cannot mount `/none/such`: "), "{refused}");
+    let refused = Workspace::builder().host_mount(mount).build_memory().err().unwrap();
+    assert_eq!(refused.to_string(), "cannot mount `/none/such`");
+    let cause = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(cause.starts_with("cannot open the root `/none/such`"), "{cause}");
 }

@@ -38,9 +38,9 @@ pub enum Error {
     HostMount {
         /// Value that the builder got.
         path: PathBuf,
-        /// Error of the copy.
+        /// Failure of the copy.
         #[source]
-        cause: ToolError,
+        cause: Failure,
     },
     /// A guest path is taken, or is not `/` and one name.
     #[error("cannot mount `{guest}`: {cause}")]
@@ -132,6 +132,11 @@ pub enum Error {
     #[error("cannot load the component")]
     Component(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
+
+/// A failure of a call, as the source of an error. Its text is the message of the failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.message)]
+pub struct Failure(pub ToolError);
 
 impl Error {
     /// Returns the message with the messages of its sources.

@@ -9,7 +9,7 @@ use crate::budget::CallBudget;
 use crate::call::Call;
 use crate::engine::runtime;
 use crate::engine::shared::Engine;
-use crate::error::Error;
+use crate::error::{Error, Failure};
 use crate::guest::Guest;
 use crate::mount::Mount;
 use crate::options::CallOptions;
@@ -48,7 +48,8 @@ impl Guests {
 
     /// Creates guests with a persistent guest, whose memory holds the tree.
     pub(crate) fn keep(self) -> Result<Self, Error> {
-        let sandbox = self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(Arc::new(error)))?;
+        let sandbox =
+            self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(Arc::new(Failure(error))))?;
         Ok(Self { kept: Some(Mutex::new(Some(sandbox))), ..self })
     }
 

@@ -132,7 +132,7 @@ pub use catalog::{component, dialects, tools};
 #[cfg(all(target_os = "linux", feature = "containers"))]
 pub use container::Container;
 pub use engine::shared::{Engine, EngineBuilder};
-pub use error::Error;
+pub use error::{Error, Failure};
 pub use events::{Ended, Event, FileWritten, Output, Started};
 pub use fingerprint::Fingerprint;
 pub use host_mount::{HostMount, Mounted};

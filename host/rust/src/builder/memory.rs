@@ -7,7 +7,7 @@ use crate::approval::ApprovalSigner;
 use crate::bindings::exports::paddock::files::session;
 use crate::call::Call;
 use crate::command::Commands;
-use crate::error::Error;
+use crate::error::{Error, Failure};
 use crate::guarded::OwnPaths;
 use crate::guests::Guests;
 use crate::host_mount::{HostMount, Mounted};
@@ -45,7 +45,7 @@ impl Builder {
         let guests = Arc::new(Guests::new(self.engine, Roots::default(), environment, policy.limits, None).keep()?);
         let workspace = Workspace::new(Inner { dialect, approver, signer, listeners, guests, commands });
         for mount in &self.host_mounts {
-            let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
+            let refuse = |error| Error::HostMount { path: mount.host_path.clone(), cause: Failure(error) };
             workspace.copy_in(mount).map_err(refuse)?;
         }
         Ok(workspace)
