@@ -1,6 +1,5 @@
 //! Runs a case on each backend.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +18,7 @@ use super::case::Case;
 use super::container;
 use super::layers;
 use super::outcome::{self, Names};
-use super::tree::{self, Node, Tree};
+use super::tree::{self, Modes, Node, Tree};
 
 /// Seconds since 1970 that the native memory backend takes for now.
 pub const NOW: u64 = 1_750_000_000;
@@ -59,7 +58,7 @@ pub struct Observed {
     pub outcomes: Vec<Value>,
     pub tree: Tree,
     /// Modes of regular files, if the backend keeps them.
-    pub modes: Option<BTreeMap<Vec<u8>, u32>>,
+    pub modes: Option<Modes>,
 }
 
 /// Runs the calls of a case on a backend.

@@ -1,13 +1,12 @@
 //! The merged tree of an overlay and its base, computed from the files on disk without the overlay's code.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
 
 use super::system;
-use super::tree::{self, Node, Tree};
+use super::tree::{self, Modes, Node, Tree};
 
 /// Path, content, inode, mode and time of the last status change of an entry.
 type Status = (Vec<u8>, Node, [i64; 4]);
@@ -23,7 +22,7 @@ pub fn status(base: &Path) -> Result<Vec<Status>> {
 }
 
 /// Returns the tree and the modes of its regular files.
-pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, Option<BTreeMap<Vec<u8>, u32>>)> {
+pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, Option<Modes>)> {
     let mut merged = tree::read(base)?;
     let mut modes = tree::modes(base, &merged)?;
     let below = |name: &str| overlay.join("layers-0").join(name).join("workspace");

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::tree::{self, Node, Tree};
+use super::tree::{self, Modes, Node, Tree};
 
 /// A step of `setup`.
 #[derive(Clone, Debug, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Start {
     pub tree: Tree,
     /// Second names of files, with the first.
     pub hard_links: Vec<(Vec<u8>, Vec<u8>)>,
-    pub modes: BTreeMap<Vec<u8>, u32>,
+    pub modes: Modes,
     pub modified: BTreeMap<Vec<u8>, SystemTime>,
 }
 

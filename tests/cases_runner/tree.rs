@@ -63,8 +63,11 @@ fn read_node(path: &Path) -> Result<Node> {
     })
 }
 
+/// Permission bits of files by path.
+pub type Modes = BTreeMap<Vec<u8>, u32>;
+
 /// Returns the modes of the regular files below a directory; `None` if the system has none.
-pub fn modes(top: &Path, tree: &Tree) -> Result<Option<BTreeMap<Vec<u8>, u32>>> {
+pub fn modes(top: &Path, tree: &Tree) -> Result<Option<Modes>> {
     let files = tree.iter().filter(|(_, node)| matches!(node, Node::File(_)));
     let mode = |path: &Vec<u8>| Ok(system::mode(&top.join(name(path)))?.map(|mode| (path.clone(), mode)));
     files.map(|(path, _)| mode(path)).collect()

@@ -186,25 +186,20 @@ mod allows {
                 (".git/hooks/pre-commit", Change, false, "`.git` is protected"),
                 (".git/objects/info/alternates", Change, false, "`.git` is protected"),
                 (".vscode/tasks.json", Change, false, "`.vscode` is protected"),
-                // Git takes a directory with this file for a repository if it does not find `.git` valid.
-                ("HEAD", Change, false, "`HEAD`"),
-                ("head", Change, true, "`HEAD`"),
-                ("src/HEAD", Change, false, ""),
+                (".git/refs/replace/17", Change, false, "`.git` is protected"),
+                // The supervisor does not let `.git/HEAD` become invalid, so that Git looks for no repository beside it.
+                ("HEAD", Change, false, ""),
                 ("/docs/.git/index", Change, false, "read-only"),
             ],
         );
         let fs = fixture();
         assert_eq!(ask(&fs, &policy(commands.clone()), ".git/index", Change, false), (String::new(), true));
-        assert_eq!(ask(&fs, &policy(commands.clone()), ".git/index", Read, false), (String::new(), false));
-        put(&fs, "HEAD", "ref: refs/heads/main");
-        assert!(ask(&fs, &policy(commands), ".git/HEAD", Change, false).0.contains("`.git` is protected"));
+        assert_eq!(ask(&fs, &policy(commands), ".git/index", Read, false), (String::new(), false));
         // File tools change nothing of it.
         let call = json!({"path": ".git/index", "content": "x"}).to_string();
         let commands = json!({"commands": {"git": true}});
-        let outcome = engine::call(&fs, &policy(commands.clone()), "paddock", "write_file", &call);
+        let outcome = engine::call(&fs, &policy(commands), "paddock", "write_file", &call);
         assert!(outcome.error.is_some() && outcome.text.contains("`.git` is protected"), "{}", outcome.text);
-        let outcome = engine::call(&fs, &policy(commands), "paddock", "delete", r#"{"path": "HEAD"}"#);
-        assert!(outcome.error.is_some() && outcome.text.contains("`HEAD`"), "{}", outcome.text);
     }
 
     #[test]

@@ -9,6 +9,10 @@ use crate::outcome::Outcome;
 pub trait Subject {
     /// Opens the workspace at [`Fixture::root`], with [`Fixture::state`] as the state directory, and closes the
     /// previous one. The suite calls this whenever it has created the tree again.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the workspace cannot be opened.
     fn open(&mut self, fixture: &Fixture) -> Result<(), String>;
 
     /// Makes a call.
