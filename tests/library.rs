@@ -56,6 +56,7 @@ fn archive_of(path: &str, bytes: &[u8]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
     archive.append_data(&mut header, path, bytes).unwrap();
     archive.into_inner().unwrap()
 }

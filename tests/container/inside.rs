@@ -242,7 +242,7 @@ fn rules_count_in_it_and_directories_of_this_machine_do_not() {
         assert!(refused.contains("this machine's"), "{refused}");
     }
     let refused = builder().root("/tmp").build().err().unwrap().to_string();
-    assert!(refused.contains("no other root, such as `/tmp`"), "{refused}");
+    assert!(refused.contains("a container cannot be combined with the root `/tmp`"), "{refused}");
     fs::write(running.root().join("app/.paddock.yaml"), "read_only: true\n").unwrap();
     let levels = paddock::Layers::load_in(&container).unwrap();
     let workspace = builder().policy_layers(&levels).unwrap().build().unwrap();

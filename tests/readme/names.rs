@@ -37,7 +37,9 @@ fn wrong_names(text: &str) -> Vec<String> {
             let end = word.find(|c: char| !c.is_alphanumeric() && !"-_".contains(c)).unwrap_or(word.len());
             let is_sentence =
                 matches!(before, "from " | "import ") && !text[..at].trim_end_matches(' ').ends_with('\n');
-            if word.starts_with("paddock") && &word[..end] != name && !is_sentence {
+            // The module that starts the native program or the Python host is in the same distribution.
+            let is_launcher = before == "import " && &word[..end] == "paddock_files_launcher";
+            if word.starts_with("paddock") && &word[..end] != name && !is_sentence && !is_launcher {
                 wrong.push(format!("{before}{}", &word[..end]));
             }
         }

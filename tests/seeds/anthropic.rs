@@ -175,10 +175,7 @@ fn memory() {
     let edit = json!({"command": "insert", "path": "/memories/other.txt", "insert_line": 0, "insert_text": "x"});
     assert_eq!(fails(edit), "Path /memories/other.txt would escape /memories directory");
     let rename = |to: &str| json!({"command": "rename", "old_path": "/memories/b.md", "new_path": to});
-    assert_eq!(
-        fails(rename("/memories/dir/b.md")),
-        "Path /memories/b.md/memories/dir/b.md would escape /memories directory"
-    );
+    assert_eq!(fails(rename("/memories/dir/b.md")), "Path /memories/dir/b.md would escape /memories directory");
     assert!(!fixture.has("notes/x") && fixture.get("notes/other.txt") == "other\n");
     // A link within the memory leads to a file of it, and the editor tool reads links as before.
     fixture.link("memories/same.md", "b.md");

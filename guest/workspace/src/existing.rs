@@ -3,8 +3,8 @@
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, DID_YOU_MEAN, Error, Result, Term, printable};
 use paddock_types::phrase;
-use paddock_vfs::Stat;
 use paddock_vfs::content::FileContent;
+use paddock_vfs::{Dir, Stat};
 
 use crate::Workspace;
 use crate::resolved_path::ResolvedPath;
@@ -14,6 +14,29 @@ use crate::walk::{Options, Walk};
 const MAX_ENTRIES: u64 = 4_000;
 /// Maximum number of paths that a hint names.
 const MAX_PATHS: usize = 3;
+
+impl Workspace<'_> {
+    /// Resolves the directory that a call searches.
+    pub fn directory_to_search(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
+        self.resolve_dir(path, operation).map_err(|error| match error.code {
+            Code::NotADirectory => error
+                .hint(phrase![Term::DescribeTool, " describes a file, and ", Term::ReadTool, " reads it"])
+                .or_hint("it is a file: read it"),
+            _ => error,
+        })
+    }
+
+    /// Resolves `path` to a directory and opens it.
+    pub fn resolve_dir(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
+        let resolved = self.resolve(path, operation)?;
+        let stat = resolved.existing(self, operation)?;
+        if stat.kind != Kind::Directory {
+            return Err(Error::at(Code::NotADirectory, operation, path, "it is not a directory"));
+        }
+        let dir = resolved.open_dir(self, operation)?;
+        Ok((resolved, dir))
+    }
+}
 
 impl ResolvedPath {
     /// Returns the metadata of the entry, or a `not-found` error with at most three similar names.

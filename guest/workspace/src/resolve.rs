@@ -6,8 +6,7 @@ use paddock_types::path::{below, is_at_or_below, windows_path::slashed};
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term};
-use paddock_types::phrase;
+use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::{Dir, Fault, Stat};
 
 use crate::ignore_rules::AgentIgnore;
@@ -69,27 +68,6 @@ impl Workspace<'_> {
         let mut walk = Resolution::new(self, path, operation, root)?;
         walk.push_back(below)?;
         walk.run(last)
-    }
-
-    /// Resolves the directory that a call searches.
-    pub fn directory_to_search(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
-        self.resolve_dir(path, operation).map_err(|error| match error.code {
-            Code::NotADirectory => error
-                .hint(phrase![Term::DescribeTool, " describes a file, and ", Term::ReadTool, " reads it"])
-                .or_hint("it is a file: read it"),
-            _ => error,
-        })
-    }
-
-    /// Resolves `path` to a directory and opens it.
-    pub fn resolve_dir(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
-        let resolved = self.resolve(path, operation)?;
-        let stat = resolved.existing(self, operation)?;
-        if stat.kind != Kind::Directory {
-            return Err(Error::at(Code::NotADirectory, operation, path, "it is not a directory"));
-        }
-        let dir = resolved.open_dir(self, operation)?;
-        Ok((resolved, dir))
     }
 
     /// Returns the index of the root of a path, and the path below it. Errors show the path as it was requested.
