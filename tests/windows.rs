@@ -1,4 +1,4 @@
-//! What is different on Windows: names, paths, open files and locks. `.ci/platforms windows` is to run these tests
+//! Tests of the differences on Windows: names, paths, open files and locks. `.ci/platforms windows` is to run these tests
 //! under Wine; what Wine cannot do is skipped with a message.
 
 use std::fs::{self, File};

@@ -14,7 +14,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = REPOSITORY / "target/release-files"
 TOOLS = REPOSITORY / "target/release-tools"
-# What cargo builds of the guest. The host embeds it without the names of its functions.
+# Cargo writes the component here. The host embeds it without the names of its functions.
 BUILT_COMPONENT = REPOSITORY / "target/release-component.wasm"
 LICENCES = "THIRD-PARTY-LICENSES.txt"
 # Packages whose dependencies are in what is published: the binary with its supervisor, and the component.

@@ -23,7 +23,7 @@ const SKIP_WORKTREE: u16 = 0x4000;
 /// A path and its stage.
 type Key = (Vec<u8>, u16);
 
-/// What is staged at a path.
+/// The content and mode that an index has for a path.
 #[derive(PartialEq, Eq)]
 struct Entry {
     mode: u32,

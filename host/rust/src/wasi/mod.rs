@@ -16,8 +16,6 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
-#[cfg(not(any(unix, windows)))]
-use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
 use crate::directory::Identity;
@@ -117,7 +115,6 @@ fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) ->
     Ok(state.filesystem().table.push(opened)?)
 }
 
-#[cfg(any(unix, windows))]
 fn open(
     _state: &mut impl FilesView,
     dir: Dir,
@@ -126,23 +123,6 @@ fn open(
     flags: DescriptorFlags,
 ) -> FsResult<(Descriptor, Identity)> {
     Ok(open::open(&dir, &path, how, flags)?)
-}
-
-#[cfg(not(any(unix, windows)))]
-fn open(
-    state: &mut impl FilesView,
-    dir: Dir,
-    path: String,
-    how: OpenFlags,
-    flags: DescriptorFlags,
-) -> FsResult<(Descriptor, Identity)> {
-    let mut view = state.filesystem();
-    let dir = view.table.push(Descriptor::Dir(dir))?;
-    let opened = at_once(view.open_at(Resource::new_borrow(dir.rep()), PathFlags::empty(), path, how, flags));
-    view.table.delete(dir)?;
-    let opened = view.table.delete(opened?)?;
-    let identity = Identity::of_file(access_control::file(&opened)).map_err(ErrorCode::from)?;
-    Ok((opened, identity))
 }
 
 /// Returns whether the open is one that the component makes: it walks from name to name, reads links itself, and

@@ -4,12 +4,14 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, futimens, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::found::Found;
 use super::open::reopen;
+use super::unshare::errno;
 use super::{SyscallHandlers, Try};
 use crate::access_control::{Question, Unresolved};
 use crate::git_files::GitFile;
@@ -34,7 +36,10 @@ impl SyscallHandlers {
         to: &Entry,
     ) -> Result<(), Unresolved> {
         let old = to.find().and_then(Found::new).and_then(|old| read(&old)).ok();
-        let new = read(found).map_err(|error| self.refuse_content(to, "it is too large to be checked", error))?;
+        let new = read(found).map_err(|error| match error {
+            Errno::FBIG => self.refuse_content(to, "it is too large to be checked", error),
+            error => error.into(),
+        })?;
         if file == GitFile::Index && uses_other_hash(&to.directory) {
             return Err(self.refuse_content(
                 to,
@@ -44,7 +49,7 @@ impl SyscallHandlers {
         }
         let staged =
             file.check(old.as_deref(), &new).map_err(|cause| self.refuse_content(to, &cause, Errno::ACCESS))?;
-        let top = to.path.parent().and_then(std::path::Path::parent).unwrap_or(&to.path).to_owned();
+        let top = to.path.parent().and_then(Path::parent).unwrap_or(&to.path).to_owned();
         let paths = staged.iter().map(|path| (top.join(path), false));
         if !self.may_change_all(this, paths)? {
             return Err(self.refuse_content(to, "it stages more paths than can be checked", Errno::ACCESS));
@@ -57,7 +62,7 @@ impl SyscallHandlers {
     pub(super) fn may_change_all(
         &mut self,
         this: Try<'_>,
-        paths: impl Iterator<Item = (std::path::PathBuf, bool)>,
+        paths: impl Iterator<Item = (PathBuf, bool)>,
     ) -> Result<bool, Unresolved> {
         let (mut unknown, mut bytes) = (Vec::new(), 0);
         for (path, is_directory) in paths {
@@ -88,8 +93,7 @@ const MOST_QUESTIONS: usize = 20 << 20;
 fn read(found: &Found) -> Result<Vec<u8>, Errno> {
     let file = File::from(reopen(found.opened.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK)?);
     let mut content = Vec::new();
-    let read = file.take(MAX_BYTES + 1).read_to_end(&mut content);
-    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(errno)?;
     if content.len() as u64 > MAX_BYTES { Err(Errno::FBIG) } else { Ok(content) }
 }
 
@@ -109,16 +113,17 @@ fn put(content: &[u8], found: &Found, from: &Entry, to: &Entry) -> Result<(), Er
     let _absent = unlinkat(&to.directory, TEMPORARY, AtFlags::empty());
     let making = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut made = File::from(openat(&to.directory, TEMPORARY, making, Mode::from_raw_mode(0o600))?);
-    let written = || {
-        made.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let mut write = || {
+        made.write_all(content).map_err(errno)?;
         rustix::fs::fchmod(&made, Mode::from_raw_mode(found.stat.st_mode & MODE))?;
         // Git compares the time of the index with those of files that changed in the same second.
         futimens(&made, &times(found))?;
+        // Git syncs references before it renames them, and the copy has to be as durable.
+        made.sync_all().map_err(errno)?;
         renameat(&to.directory, TEMPORARY, &to.directory, &to.name)?;
         unlinkat(&from.directory, &from.name, AtFlags::empty())
     };
-    let mut written = written;
-    written().inspect_err(|_| {
+    write().inspect_err(|_| {
         let _absent = unlinkat(&to.directory, TEMPORARY, AtFlags::empty());
     })
 }

@@ -102,7 +102,8 @@ fn open(directory: &Path) -> Result<OwnedFd, Errno> {
     openat2(CWD, directory, flags, Mode::empty(), resolve)
 }
 
-fn errno(error: std::io::Error) -> Errno {
+/// Returns the error number of an error of the standard library.
+pub(super) fn errno(error: std::io::Error) -> Errno {
     match error.kind() {
         std::io::ErrorKind::FileTooLarge => Errno::FBIG,
         _ => Errno::from_io_error(&error).unwrap_or(Errno::IO),
