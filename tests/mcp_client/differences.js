@@ -155,7 +155,7 @@ export const DIFFERENCES = [
     reference: "replaces the first of several matches",
     paddock: "`edit_file` refuses, and names the lines of all matches",
     why: "the first match need not be the one that is meant",
-    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` is there .*\d times|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
+    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` is there .*\d times|is not there exactly, and .* it is there \d+ times|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
   },
   {
     id: "diff",
@@ -332,9 +332,9 @@ export const DIFFERENCES = [
   },
   {
     id: "literal globs",
-    reference: "takes a glob that is not closed, is empty, is absolute or goes up by `..` as a text that nothing matches",
+    reference: "takes an unclosed `[` or `{` as a character, and matches nothing by a glob that is empty, is absolute or goes up by `..`",
     paddock: "refuses it",
-    why: "a model would believe that there is no file",
+    why: "a model would believe that there is no file; `[[]` matches a bracket",
     holds: (call, theirs, ours) => GLOBS.includes(call.tool) && isRefused(theirs, ours, /unclosed|the glob is empty|not an absolute path|does not go up by/),
   },
   {
