@@ -155,7 +155,7 @@ export const DIFFERENCES = [
     reference: "replaces the first of several matches",
     paddock: "`edit_file` refuses, and names the lines of all matches",
     why: "the first match need not be the one that is meant",
-    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` is there .*\d times|is not there exactly, and .* it is there \d+ times|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
+    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` is there .*\d times|is not there exactly, and .* it is there \d+ times, at lines \d+|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
   },
   {
     id: "diff",
@@ -331,11 +331,18 @@ export const DIFFERENCES = [
     holds: (call, theirs, ours) => GLOBS.includes(call.tool) && globsOf(call).length > 0 && !theirs.isError && ours.isError && /a glob has no|a glob cannot contain a backslash/.test(ours.text),
   },
   {
-    id: "literal globs",
-    reference: "takes an unclosed `[` or `{` as a character, and matches nothing by a glob that is empty, is absolute or goes up by `..`",
+    id: "unclosed globs",
+    reference: "takes an unclosed `[` or `{` as a character, so that `*[*` matches `a[1].txt`",
     paddock: "refuses it",
-    why: "a model would believe that there is no file; `[[]` matches a bracket",
-    holds: (call, theirs, ours) => GLOBS.includes(call.tool) && isRefused(theirs, ours, /unclosed|the glob is empty|not an absolute path|does not go up by/),
+    why: "it is nearly always a mistake; `[[]` matches a bracket",
+    holds: (call, theirs, ours) => GLOBS.includes(call.tool) && isRefused(theirs, ours, /unclosed/),
+  },
+  {
+    id: "globs without a match",
+    reference: "matches nothing by a glob that is empty, is absolute or goes up by `..`",
+    paddock: "refuses it",
+    why: "a model would believe that there is no file",
+    holds: (call, theirs, ours) => GLOBS.includes(call.tool) && isRefused(theirs, ours, /the glob is empty|not an absolute path|does not go up by/),
   },
   {
     id: "empty globs",
