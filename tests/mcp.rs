@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[cfg(unix)]
+mod access;
 /// Bounds on the memory that one client can make the server take, and its end when the client reads nothing.
 #[cfg(target_os = "linux")]
 mod bounds;
+mod protocol;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -184,7 +184,7 @@ fn a_message_that_is_too_long_is_refused_and_not_held() {
     }
     let answer = client.next();
     assert!(answer["error"]["message"].as_str().unwrap().contains("at most 16777216 bytes"), "{answer}");
-    assert_eq!(answer["id"], Value::Null);
+    assert_eq!(answer["id"], 3);
     let growth = resident(&client.child).saturating_sub(base);
     assert!(growth < MAX_GROWTH, "{growth} bytes");
     client.stdin.as_mut().unwrap().write_all(b"\"}\n").unwrap();
@@ -211,18 +211,6 @@ fn a_message_with_too_many_values_is_refused_and_not_parsed() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("at most 65536 JSON values"), "{answer}");
     assert_eq!(answer["id"], 3);
     assert!(max < MAX_GROWTH, "{max} bytes");
-    assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
-    client.close();
-}
-
-#[test]
-fn lines_that_are_no_messages_are_refused_or_ignored() {
-    let mut client = Client::legacy("2025-06-18");
-    client.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": 5}));
-    let answer = client.next();
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
-    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/others", "params": 5}));
-    writeln!(client.stdin.as_mut().unwrap(), "no JSON").unwrap();
     assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
     client.close();
 }

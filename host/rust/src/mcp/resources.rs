@@ -1,6 +1,6 @@
 //! Files of the workspace as resources. The list has the files at the top of the workspace; any other file is available
-//! by its URI, `file:///` and its path as the tools know it. All access goes through tool calls, so that a resource
-//! contains only what a tool may show.
+//! by its URI, `file:///` and its path as the tools know it. All access goes through calls of the tools of the `paddock`
+//! dialect, so that a resource contains only what a tool may show, and the audit log has a record.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,11 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::options::DIALECT;
 use crate::types::{ErrorCode, ToolError};
 use crate::{CallOptions, Workspace};
 
@@ -79,6 +80,20 @@ pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourc
     Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime)]))
 }
 
+/// Returns the path that a URI names, and the reason why no tool may show an entry there, if there is one. The audit log
+/// gets a record of it.
+pub(super) async fn find(workspace: &Workspace, uri: &str) -> Result<(String, Option<ToolError>), ErrorData> {
+    let [path, absolute] = paths(uri)?;
+    match stat(workspace, &path).await {
+        Err(error) if is_missing(&error) && stat(workspace, &absolute).await.is_ok() => Ok((absolute, None)),
+        described => Ok((path, described.err())),
+    }
+}
+
+async fn stat(workspace: &Workspace, path: &str) -> Result<(), ToolError> {
+    call::<IgnoredAny>(workspace, "stat", &json!({"path": path})).await.map(drop)
+}
+
 /// Returns the paths that a URI can name, as the tools know them: relative to the workspace, and absolute, which must
 /// be in a root.
 pub(super) fn paths(uri: &str) -> Result<[String; 2], ErrorData> {
@@ -103,7 +118,7 @@ pub(super) fn paths(uri: &str) -> Result<[String; 2], ErrorData> {
     }
 }
 
-pub(super) fn is_missing(error: &ToolError) -> bool {
+fn is_missing(error: &ToolError) -> bool {
     error.code == ErrorCode::NotFound
 }
 
@@ -213,7 +228,8 @@ impl Pages {
 }
 
 async fn call<T: DeserializeOwned>(workspace: &Workspace, tool: &str, arguments: &Value) -> Result<T, ToolError> {
-    let outcome = workspace.call_async(tool, &arguments.to_string(), CallOptions::default()).await;
+    // The client's dialect may not have the tool.
+    let outcome = workspace.call_async(tool, &arguments.to_string(), CallOptions::dialect(DIALECT)).await;
     if let Some(error) = outcome.error {
         return Err(error);
     }
