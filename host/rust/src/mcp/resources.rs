@@ -31,7 +31,11 @@ const MAX_URI_BYTES: usize = 16 * 1024;
 const ATTEMPTS: usize = 3;
 
 /// Lists the files at the top of the workspace that `list_dir` shows, without those in directories.
-pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) async fn list(
+    workspace: &Workspace,
+    dialect: &str,
+    cursor: Option<String>,
+) -> Result<ListResourcesResult, ErrorData> {
     #[derive(Deserialize)]
     struct Listed {
         entries: Vec<Entry>,
@@ -44,7 +48,8 @@ pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Resul
         size: Option<u64>,
     }
     let arguments = json!({"path": ".", "limit": PAGE, "cursor": cursor});
-    let listed: Listed = call(workspace, "list_dir", &arguments).await.map_err(|error| failure(&error, None))?;
+    let listed: Listed =
+        call(workspace, "list_dir", &arguments).await.map_err(|error| failure(&error, None, dialect))?;
     let files = listed.entries.into_iter().filter(|entry| entry.kind == "file");
     let resource = |entry: Entry| {
         let resource = Resource::new(uri(&entry.path)?, entry.path);
@@ -63,7 +68,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 }
 
 /// Reads a whole file; the contents are text if the file is UTF-8 without NUL bytes.
-pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(workspace: &Workspace, dialect: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let [path, absolute] = paths(uri)?;
     let mut read = whole(workspace, &path).await;
     if read.as_ref().is_err_and(is_missing)
@@ -71,7 +76,7 @@ pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourc
     {
         read = Ok(elsewhere);
     }
-    let (bytes, mime) = read.map_err(|error| failure(&error, Some(uri)))?;
+    let (bytes, mime) = read.map_err(|error| failure(&error, Some(uri), dialect))?;
     let contents = match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => ResourceContents::text(text, uri),
         Ok(text) => ResourceContents::blob(STANDARD.encode(text), uri),
@@ -122,9 +127,11 @@ fn is_missing(error: &ToolError) -> bool {
     error.code == ErrorCode::NotFound
 }
 
-/// Converts a tool's error to an error of the protocol.
-pub(super) fn failure(error: &ToolError, uri: Option<&str>) -> ErrorData {
-    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+/// Converts a tool's error to an error of the protocol, for a client with the tools of this dialect.
+pub(super) fn failure(error: &ToolError, uri: Option<&str>, dialect: &str) -> ErrorData {
+    // The hint names tools of the `paddock` dialect.
+    let hint = error.hint.as_ref().filter(|_| dialect == DIALECT);
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     let (message, data) = (format!("{}{hint}", error.message), json!({"uri": uri, "code": error.code.name()}));
     match error.code {
         ErrorCode::NotFound => ErrorData::resource_not_found(message, Some(data)),

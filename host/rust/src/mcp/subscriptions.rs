@@ -57,7 +57,7 @@ impl Subscriptions {
         }
         let (subscription, error) = self.subscription(&uri, context).await?;
         if let Some(error) = error {
-            return Err(failure(&error, Some(&uri)));
+            return Err(failure(&error, Some(&uri), &self.dialect));
         }
         let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         self.watched.lock().insert(uri, subscription);
@@ -125,7 +125,7 @@ impl Subscriptions {
         let (path, error) = find(&workspace, uri).await?;
         let first = looks(workspace, vec![(path, None)]).await.pop();
         let (path, seen) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
-        let seen = seen.map_err(|error| failure(&error, Some(uri)))?;
+        let seen = seen.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
         Ok((Subscription { path, seen, _room: room }, error))
     }
 }
