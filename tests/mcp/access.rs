@@ -164,6 +164,9 @@ fn resources_do_not_depend_on_the_tools_of_the_dialect() {
         assert_eq!(listed["result"]["resources"][0]["uri"], "file:///a.txt", "{dialect}: {listed}");
         assert_eq!(read_resource(&mut client, 3, "file:///a.txt")["result"]["contents"][0]["text"], "one");
         assert!(subscribe(&mut client, 4, "file:///a.txt")["result"].is_object());
+        // The client does not have the tools of the `paddock` dialect that its hints name.
+        let missing = read_resource(&mut client, 5, "file:///none");
+        assert!(!missing.to_string().contains("list_dir"), "{dialect}: {missing}");
         client.close();
     }
 }
