@@ -23,19 +23,21 @@ use rmcp::transport::Transport;
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use super::ahead::{ReadAhead, Waiting};
 use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
 use super::lines::{Line, Lines};
-use super::load::{Load, Queued};
+use super::load::{Load, Progress, Queued};
 use super::message::{MAX_LINE_BYTES, Parsed, Received, parse};
 use super::splice::Placeholders;
 
-/// Limits after the end of the input: the time without any request ending, and the time without the client reading,
-/// after which the remaining answers are given up.
-const UNANSWERED: Duration = Duration::from_secs(5);
-const STALLED: Duration = Duration::from_secs(2);
+/// Interval at which the server looks for progress after the end of the input, and the numbers of intervals without any
+/// request ending, and without the client reading, after which the remaining answers are given up. Intervals are
+/// counted, and not the time, because a busy machine may run neither the server nor the client for some seconds.
+const TICK: Duration = Duration::from_millis(100);
+const UNANSWERED: u32 = 100;
+const STALLED: u32 = 50;
 
 /// Maximum number of bytes of one write. Small writes show that a slow client still reads.
 const CHUNK: usize = 64 << 10;
@@ -68,10 +70,12 @@ struct Refusal {
     error: ErrorData,
 }
 
-/// State after the end of the input: the number of ended requests, and the time when it last grew.
+/// State after the end of the input: the progress at the last tick, and the numbers of ticks without progress.
 struct Ending {
-    ended: u64,
-    since: Instant,
+    next_tick: Instant,
+    progress: Progress,
+    unanswered: u32,
+    stalled: u32,
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
@@ -151,7 +155,7 @@ where
                 Line::Message(line) => parse(line),
                 Line::TooLong(id) => Parsed::Invalid(self.too_long.clone(), id),
                 Line::End => {
-                    self.ending = Some(Ending { ended: self.load.ended(), since: Instant::now() });
+                    self.ending = Some(Ending::new(self.load.progress()));
                     continue;
                 }
             };
@@ -314,20 +318,35 @@ where
             if let Some(request) = self.start_next() {
                 return Some(request);
             }
-            let (now, ended) = (Instant::now(), self.load.ended());
-            let ending = self.ending.get_or_insert(Ending { ended, since: now });
-            if ending.ended != ended {
-                *ending = Ending { ended, since: now };
-            }
-            let stalled = self.load.stalled_since().map(|since| since.max(ending.since) + STALLED);
-            let deadline = stalled.into_iter().fold(ending.since + UNANSWERED, Instant::min);
-            if (self.ahead.is_empty() && self.load.is_idle()) || now >= deadline {
+            let ending = self.ending.get_or_insert_with(|| Ending::new(self.load.progress()));
+            let is_done = self.ahead.is_empty() && self.load.is_idle();
+            if is_done || ending.is_given_up() {
                 self.finished.notify_one();
                 return None;
             }
-            // The next iteration distinguishes a change from the deadline.
-            let _elapsed = timeout_at(deadline, self.load.changed.notified()).await;
+            tokio::select! {
+                () = self.load.changed.notified() => {}
+                () = sleep_until(ending.next_tick) => ending.tick(self.load.progress()),
+            }
         }
+    }
+}
+
+impl Ending {
+    fn new(progress: Progress) -> Self {
+        Self { next_tick: Instant::now() + TICK, progress, unanswered: 0, stalled: 0 }
+    }
+
+    fn tick(&mut self, progress: Progress) {
+        self.unanswered = if progress.ended == self.progress.ended { self.unanswered + 1 } else { 0 };
+        let is_stalled = progress.is_queued && progress.written == self.progress.written;
+        self.stalled = if is_stalled { self.stalled + 1 } else { 0 };
+        self.next_tick = Instant::now() + TICK;
+        self.progress = progress;
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.unanswered >= UNANSWERED || self.stalled >= STALLED
     }
 }
 
@@ -358,5 +377,30 @@ fn answered_request(message: &Sent) -> Option<RequestId> {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),
         JsonRpcMessage::Error(error) => error.id.clone(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_given_up_after_ticks_without_progress() {
+        let progress = |ended, written, is_queued| Progress { ended, written, is_queued };
+        let mut ending = Ending::new(progress(0, 0, true));
+        for tick in 1..=u64::from(UNANSWERED) {
+            assert!(!ending.is_given_up());
+            // The client reads, but no request ends.
+            ending.tick(progress(0, tick, true));
+        }
+        assert!(ending.is_given_up());
+        ending.tick(progress(1, 0, true));
+        assert!(!ending.is_given_up(), "a request has ended");
+        (1..STALLED).for_each(|tick| ending.tick(progress(1 + u64::from(tick), 0, true)));
+        assert!(!ending.is_given_up());
+        ending.tick(progress(99, 0, true));
+        assert!(ending.is_given_up(), "the client does not read");
+        ending.tick(progress(99, 0, false));
+        assert!(!ending.is_given_up(), "nothing waits for the client");
     }
 }
