@@ -46,7 +46,9 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
             let message = format!("the id of a request may have at most {MAX_ID_BYTES} bytes");
             Parsed::Invalid(ErrorData::invalid_request(message, None), None)
         }
-        Ok(JsonRpcMessage::Request(request)) if let Some(error) = params::error(&request.request) => {
+        Ok(JsonRpcMessage::Request(request))
+            if let Some(error) = params::error(&request.request, || params_of(line)) =>
+        {
             Parsed::Invalid(error, Some(request.id))
         }
         Ok(message) => {
@@ -81,6 +83,11 @@ struct Envelope<'l> {
 
 fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(member).map(Some)
+}
+
+/// Returns the parameters in a line with a request.
+fn params_of(line: &[u8]) -> Option<&RawValue> {
+    serde_json::from_slice::<Envelope<'_>>(line).ok()?.params
 }
 
 /// Refuses a line, with the message or with the reason why it is no message of the protocol.
@@ -232,6 +239,20 @@ mod tests {
             "]".repeat(500)
         );
         assert_eq!(refusal(&deep).map(|(code, _, id)| (code, id)), Some((-32600, seven)));
+    }
+
+    #[test]
+    fn wrong_parameters_of_a_list_are_refused_and_right_ones_are_not() {
+        let line = |params: &str| format!(r#"{{"jsonrpc": "2.0", "id": 7, "method": "tools/list"{params}}}"#);
+        for params in [r#", "params": {"cursor": 5}"#, r#", "params": {"cursor": [], "_meta": {}}"#] {
+            let (code, message, id) = refusal(&line(params)).expect(params);
+            assert!(code == -32602 && message.contains("`cursor` has to be a string"), "{params}: {message}");
+            assert_eq!(id, Some(RequestId::Number(7)));
+        }
+        for params in ["", r#", "params": {}"#, r#", "params": {"_meta": {"a": 1}}"#, r#", "params": {"cursor": null}"#]
+        {
+            assert!(matches!(parse(line(params).as_bytes()), Parsed::Message(..)), "{params}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Parameters that do not fit their method. The `rmcp` library takes a request with such parameters for a request of
 //! an unknown method; the client has to learn that the method is right and which parameter is not.
 
-use rmcp::model::{ClientRequest, ErrorData};
+use rmcp::model::{ClientRequest, ErrorData, RequestOptionalParam};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// Type of a parameter.
@@ -58,14 +59,29 @@ const METHODS: &[(&str, &[Param])] = &[
     ("server/discover", &[]),
 ];
 
-/// Returns the error of a request of a known method that the `rmcp` library did not recognize.
-pub(super) fn error(request: &ClientRequest) -> Option<ErrorData> {
-    let ClientRequest::CustomRequest(request) = request else { return None };
-    let (method, params) = METHODS.iter().find(|(method, _)| *method == request.method)?;
+/// Returns the error of a request whose parameters do not fit its method. `all_params` returns the parameters as the
+/// client wrote them.
+pub(super) fn error<'l>(
+    request: &ClientRequest,
+    all_params: impl FnOnce() -> Option<&'l RawValue>,
+) -> Option<ErrorData> {
+    let members = match request {
+        ClientRequest::CustomRequest(request) => request.params.clone(),
+        // The library takes wrong parameters of these methods for none, and a list would start again from its beginning.
+        ClientRequest::ListToolsRequest(RequestOptionalParam { params: None, .. })
+        | ClientRequest::ListResourcesRequest(RequestOptionalParam { params: None, .. })
+        | ClientRequest::ListResourceTemplatesRequest(RequestOptionalParam { params: None, .. }) => {
+            all_params().and_then(|params| serde_json::from_str(params.get()).ok())
+        }
+        _ => return None,
+    };
+    let (method, params) = METHODS.iter().find(|(method, _)| *method == request.method())?;
     let none = Map::new();
-    let members = request.params.as_ref().and_then(Value::as_object).unwrap_or(&none);
-    let reason = params.iter().find_map(|param| param.mismatch(members));
-    let reason = reason.unwrap_or_else(|| "a parameter does not have the type that the protocol requires".to_owned());
+    let members = members.as_ref().and_then(Value::as_object).unwrap_or(&none);
+    let reason = params.iter().find_map(|param| param.mismatch(members)).or_else(|| {
+        let is_unrecognized = matches!(request, ClientRequest::CustomRequest(_));
+        is_unrecognized.then(|| "a parameter does not have the type that the protocol requires".to_owned())
+    })?;
     Some(ErrorData::invalid_params(format!("the parameters of `{method}` are invalid: {reason}"), None))
 }
 
@@ -103,7 +119,7 @@ mod tests {
     use super::*;
 
     fn refusal(method: &str, params: Option<Value>) -> Option<String> {
-        let error = error(&ClientRequest::CustomRequest(CustomRequest::new(method, params)))?;
+        let error = error(&ClientRequest::CustomRequest(CustomRequest::new(method, params)), || None)?;
         assert_eq!(error.code.0, -32602);
         Some(error.message.into_owned())
     }

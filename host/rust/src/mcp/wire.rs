@@ -2,10 +2,10 @@
 //! memory that one client can make the server use.
 //!
 //! A request starts while fewer than [`MAX_REQUESTS`](super::load::MAX_REQUESTS) are in flight. Requests beyond that are
-//! read ahead, up to [`MAX_AHEAD`](super::ahead::MAX_AHEAD), and start in their order. Everything else is handled as soon as it is read: a `ping`,
-//! `notifications/cancelled`, and the client's answers to the server's own requests. Two conditions stop the reading:
-//! that many requests are read ahead, or too much is queued for the client. From then on the server sees nothing
-//! until a request ends or the client reads. The server drops no request.
+//! read ahead, up to [`MAX_AHEAD`](super::ahead::MAX_AHEAD), and start in their order. Everything else is handled as
+//! soon as it is read: a `ping`, `notifications/cancelled`, and the client's answers to the server's own requests. Two
+//! conditions stop the reading: that many requests are read ahead, or too much is queued for the client. From then on
+//! the server sees nothing until a request ends or the client reads. The server drops no request.
 //!
 //! A line that is no message is answered by an error. The messages of a batch are handled like lines; their answers are
 //! collected in [`Batches`].

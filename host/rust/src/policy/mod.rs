@@ -70,7 +70,9 @@ pub(crate) fn environment(
     });
     let mut settings = for_guest(settings.clone());
     if let Some(Value::Object(own)) = dialect.and_then(paddock_policy::of_dialect) {
-        own.into_iter().for_each(|(name, value)| drop(settings.entry(name).or_insert(value)));
+        for (name, value) in own {
+            settings.entry(name).or_insert(value);
+        }
     }
     let settings = &settings;
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
