@@ -627,10 +627,10 @@ fn resources(mut client: Client) {
 
     let missing = if client.stateless { -32602 } else { -32002 };
     for (id, (uri, code, says)) in (8..).zip([
-        ("file:///b.txt", missing, "no such file"),
-        ("file:///secret.txt", -32602, ".agentignore"),
+        ("file:///b.txt", missing, "is missing, or"),
+        ("file:///secret.txt", missing, "is missing, or"),
         ("file:///..%2F..%2Fetc%2Fpasswd", -32602, "leads out"),
-        ("file:///etc/passwd", missing, "no such file"),
+        ("file:///etc/passwd", missing, "is missing, or"),
         ("file:///sub%20dir", -32602, "directory"),
         ("file:///huge.txt", -32602, "read_file"),
         ("https://a/b", -32602, "names no resource"),
@@ -719,7 +719,7 @@ fn what_cannot_be_subscribed_to_is_refused() {
     fs::write(root.join(".agentignore"), "secret.txt\n").unwrap();
     fs::write(root.join("secret.txt"), "hush").unwrap();
     for (id, (uri, code)) in
-        (2..).zip([("file:///none", -32002), ("file:///secret.txt", -32602), ("file:///..%2Fx", -32602), ("a", -32602)])
+        (2..).zip([("file:///none", -32002), ("file:///secret.txt", -32002), ("file:///..%2Fx", -32602), ("a", -32602)])
     {
         let refused = client.request(id, "resources/subscribe", json!({"uri": uri}));
         assert_eq!(refused["error"]["code"], code, "{refused}");

@@ -39,7 +39,7 @@ fn every_use_of_a_resource_has_a_record() {
     assert!(client.request(2, "resources/list", json!({}))["result"]["resources"].is_array());
     assert!(read_resource(&mut client, 3, "file:///a.txt")["result"].is_object());
     assert!(subscribe(&mut client, 4, "file:///a.txt")["result"].is_object());
-    assert_eq!(subscribe(&mut client, 5, "file:///secret.txt")["error"]["code"], -32602);
+    assert_eq!(subscribe(&mut client, 5, "file:///secret.txt")["error"]["code"], -32002);
     assert_eq!(subscribe(&mut client, 6, "file:///none")["error"]["code"], -32002);
     let all = records();
     let of = |tool: &str| all.iter().filter(|record| record[0] == tool).cloned().collect::<Vec<_>>();
@@ -122,6 +122,8 @@ fn a_listener_does_not_learn_that_a_hidden_path_appears() {
     let uris = json!(["file:///secret.txt", "file:///a.key", "file:///later.txt"]);
     client.ask(3, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
     assert_eq!(client.next()["method"], "notifications/subscriptions/acknowledged");
+    // The first check follows the acknowledgement.
+    assert!(client.is_silent());
     for path in ["secret.txt", "a.key"] {
         fs::write(root.join(path), "hush").unwrap();
     }
@@ -142,16 +144,41 @@ fn the_policy_of_the_dialect_holds_for_resources() {
     fs::write(root.join("bin/a.txt"), "hush").unwrap();
     fs::write(root.join("a.txt"), "one").unwrap();
     assert_eq!(read_resource(&mut client, 2, "file:///a.txt")["result"]["contents"][0]["text"], "one");
-    let uris = ["file:///.git/config", "file:///.git/none", "file:///bin/a.txt", "file:///bin/none", "file:///bin"];
-    for (id, uri) in (10..).zip(uris) {
-        for (id, method) in [(2 * id, "resources/subscribe"), (2 * id + 1, "resources/read")] {
-            let refused = client.request(id, method, json!({"uri": uri}));
-            // The answer is the same whether the entry exists or not.
-            assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
-            assert!(refused["error"]["message"].as_str().unwrap().contains("blocks that directory"), "{refused}");
-        }
+    for (id, (there, missing)) in (10..).zip([(".git/config", ".git/none"), ("bin/a.txt", "bin/none"), ("bin", "obj")])
+    {
+        answers_alike(&mut client, 10 * id, there, missing);
     }
     client.close();
+}
+
+/// Checks that no answer tells an entry that the policy hides from a missing one.
+#[track_caller]
+fn answers_alike(client: &mut Client, id: u64, there: &str, missing: &str) {
+    for (id, method) in (id..).zip(["resources/subscribe", "resources/read"]) {
+        let [of_hidden, of_missing] = [there, missing].map(|path| {
+            let refused = client.request(id, method, json!({"uri": format!("file:///{path}")}));
+            assert_eq!(refused["error"]["code"], -32002, "{method}: {refused}");
+            refused.to_string().replace(path, "PATH")
+        });
+        assert_eq!(of_hidden, of_missing);
+    }
+}
+
+#[test]
+fn a_hidden_entry_is_answered_like_a_missing_one() {
+    for extensions in ["blocked_extensions=[.key, .bin]", "allowed_extensions=[.txt]"] {
+        let mut client = legacy_with(&["--set", extensions, "--set", "blocked_directories=[private, a/b]"]);
+        let root = client.workspace.path().to_owned();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir(root.join("private")).unwrap();
+        fs::write(root.join(".agentignore"), "secret*\n").unwrap();
+        let hidden = ["secret.txt", "there.key", "there.bin", "private/there.txt", "a/b/there.txt"];
+        hidden.iter().for_each(|path| fs::write(root.join(path), "hush").unwrap());
+        for (id, path) in (10..).zip(hidden) {
+            answers_alike(&mut client, 10 * id, path, &path.replace("there", "none").replace("secret.", "secretly."));
+        }
+        client.close();
+    }
 }
 
 /// The client's dialect may have no tool that reads or lists.

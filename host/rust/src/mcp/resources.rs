@@ -129,12 +129,18 @@ fn is_missing(error: &ToolError) -> bool {
 
 /// Converts a tool's error to an error of the protocol, for a client with the tools of this dialect.
 pub(super) fn failure(error: &ToolError, uri: Option<&str>, dialect: &str) -> ErrorData {
+    if let (ErrorCode::NotFound | ErrorCode::Denied, Some(uri)) = (error.code, uri) {
+        // The answer must not reveal whether a hidden or blocked entry exists.
+        let message = format!(
+            "nothing that a tool may show is at `{uri}`: it is missing, or the policy or `.agentignore` hides it"
+        );
+        return ErrorData::resource_not_found(message, Some(json!({"uri": uri, "code": ErrorCode::NotFound.name()})));
+    }
     // The hint names tools of the `paddock` dialect.
     let hint = error.hint.as_ref().filter(|_| dialect == DIALECT);
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     let (message, data) = (format!("{}{hint}", error.message), json!({"uri": uri, "code": error.code.name()}));
     match error.code {
-        ErrorCode::NotFound => ErrorData::resource_not_found(message, Some(data)),
         ErrorCode::Io | ErrorCode::BackendGone | ErrorCode::LimitExceeded | ErrorCode::Cancelled => {
             ErrorData::internal_error(message, Some(data))
         }
