@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[cfg(unix)]
+mod access;
 /// Bounds on the memory that one client can make the server take, and its end when the client reads nothing.
 #[cfg(target_os = "linux")]
 mod bounds;
+mod protocol;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -310,6 +313,50 @@ fn a_signal_cancels_running_calls_and_nothing_is_lost() {
     assert_eq!(fs::read_to_string(client.workspace.path().join("a.txt")).unwrap(), "a\n");
 }
 
+/// A change that a signal interrupts is made as a whole or not at all, at once or by the next call.
+#[cfg(unix)]
+#[test]
+fn a_signal_during_a_change_leaves_all_of_it_or_nothing() {
+    const FILES: usize = 400;
+    let (mut made, mut undone) = (0, 0);
+    // The change takes longer beside other tests.
+    let mut delays = [0, 10].into_iter().chain((0..11).map(|power| 20 << power));
+    while made == 0
+        && let Some(delay) = delays.next()
+    {
+        let mut client = Client::legacy("2025-11-25");
+        let root = client.workspace.path().to_owned();
+        fs::create_dir(root.join("from")).unwrap();
+        for number in 0..FILES {
+            fs::write(root.join(format!("from/{number}.txt")), format!("old {number}\n")).unwrap();
+        }
+        client.call(2, "stat", json!({"path": "."}));
+        let arguments = json!({"pattern": "old", "replacement": "new", "glob": "from/*.txt"});
+        let planned = client.call(3, "replace", arguments.clone());
+        let mut change = arguments;
+        change["plan"] = planned["result"]["structuredContent"]["plan"].clone();
+        assert!(change["plan"].is_string(), "{planned}");
+        client.ask(4, "tools/call", json!({"name": "replace", "arguments": change}));
+        thread::sleep(Duration::from_millis(delay));
+        let ended = client.terminate();
+        assert!(ended < Duration::from_secs(3), "{ended:?}");
+        // The next call finds the journal, if the signal left one.
+        let mut next = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        next.args(["call", "--root"]).arg(&root).args(["write_file", r#"{"path": "next.txt", "content": ""}"#]);
+        next.env("PADDOCK_STATE_DIR", client._state.path()).env("XDG_CONFIG_HOME", client._state.path().join("none"));
+        let output = next.env_remove("PADDOCK_POLICY").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let is_new = |number| fs::read_to_string(root.join(format!("from/{number}.txt"))).unwrap().starts_with("new");
+        match (0..FILES).filter(|number| is_new(*number)).count() {
+            0 => undone += 1,
+            FILES => made += 1,
+            some => panic!("{some} of {FILES} files are changed after {delay} ms"),
+        }
+        assert_eq!(fs::read_dir(root.join("from")).unwrap().count(), FILES, "temporary files are left");
+    }
+    assert!(made > 0 && undone > 0, "{made} changes were made, {undone} undone");
+}
+
 #[test]
 fn input_without_a_line_ending_at_the_end_is_served_before_the_server_ends() {
     let mut client = Client::legacy("2025-11-25");
@@ -580,10 +627,10 @@ fn resources(mut client: Client) {
 
     let missing = if client.stateless { -32602 } else { -32002 };
     for (id, (uri, code, says)) in (8..).zip([
-        ("file:///b.txt", missing, "no such file"),
-        ("file:///secret.txt", -32602, ".agentignore"),
+        ("file:///b.txt", missing, "is missing, or"),
+        ("file:///secret.txt", missing, "is missing, or"),
         ("file:///..%2F..%2Fetc%2Fpasswd", -32602, "leads out"),
-        ("file:///etc/passwd", missing, "no such file"),
+        ("file:///etc/passwd", missing, "is missing, or"),
         ("file:///sub%20dir", -32602, "directory"),
         ("file:///huge.txt", -32602, "read_file"),
         ("https://a/b", -32602, "names no resource"),
@@ -672,7 +719,7 @@ fn what_cannot_be_subscribed_to_is_refused() {
     fs::write(root.join(".agentignore"), "secret.txt\n").unwrap();
     fs::write(root.join("secret.txt"), "hush").unwrap();
     for (id, (uri, code)) in
-        (2..).zip([("file:///none", -32002), ("file:///secret.txt", -32602), ("file:///..%2Fx", -32602), ("a", -32602)])
+        (2..).zip([("file:///none", -32002), ("file:///secret.txt", -32002), ("file:///..%2Fx", -32602), ("a", -32602)])
     {
         let refused = client.request(id, "resources/subscribe", json!({"uri": uri}));
         assert_eq!(refused["error"]["code"], code, "{refused}");

@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -104,9 +105,8 @@ impl Server {
         max
     }
 
-    fn terminate(&self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    fn signal(&self, signal: Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Fails if the server does not end within that time.
@@ -172,6 +172,20 @@ fn requests_before_the_end_of_the_input_are_answered() {
     server.ends_within(Duration::from_secs(4));
 }
 
+/// A machine that is too busy, or a person, may stop the server for longer than a client that does not read may take.
+#[test]
+fn a_server_that_was_stopped_at_the_end_of_the_input_still_answers() {
+    let mut server = Server::start();
+    drop(server.write(40).join().unwrap());
+    thread::sleep(Duration::from_millis(500));
+    server.signal(Signal::STOP);
+    thread::sleep(Duration::from_secs(12));
+    server.signal(Signal::CONT);
+    thread::sleep(Duration::from_millis(500));
+    server.read_answers(40);
+    server.ends_within(Duration::from_secs(4));
+}
+
 #[test]
 fn a_message_that_is_too_long_is_refused_and_not_held() {
     let mut client = Client::legacy("2025-06-18");
@@ -184,7 +198,7 @@ fn a_message_that_is_too_long_is_refused_and_not_held() {
     }
     let answer = client.next();
     assert!(answer["error"]["message"].as_str().unwrap().contains("at most 16777216 bytes"), "{answer}");
-    assert_eq!(answer["id"], Value::Null);
+    assert_eq!(answer["id"], 3);
     let growth = resident(&client.child).saturating_sub(base);
     assert!(growth < MAX_GROWTH, "{growth} bytes");
     client.stdin.as_mut().unwrap().write_all(b"\"}\n").unwrap();
@@ -211,18 +225,6 @@ fn a_message_with_too_many_values_is_refused_and_not_parsed() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("at most 65536 JSON values"), "{answer}");
     assert_eq!(answer["id"], 3);
     assert!(max < MAX_GROWTH, "{max} bytes");
-    assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
-    client.close();
-}
-
-#[test]
-fn lines_that_are_no_messages_are_refused_or_ignored() {
-    let mut client = Client::legacy("2025-06-18");
-    client.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": 5}));
-    let answer = client.next();
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
-    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/others", "params": 5}));
-    writeln!(client.stdin.as_mut().unwrap(), "no JSON").unwrap();
     assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
     client.close();
 }
@@ -323,7 +325,7 @@ fn a_signal_ends_the_server_although_the_client_reads_nothing() {
     let writing = server.write(10_000);
     thread::sleep(Duration::from_secs(1));
     assert!(!writing.is_finished());
-    server.terminate();
+    server.signal(Signal::TERM);
     server.ends_within(Duration::from_secs(4));
 }
 
@@ -332,5 +334,5 @@ fn the_end_of_the_input_ends_the_server_although_the_client_reads_nothing() {
     let mut server = Server::start();
     let writing = server.write(200);
     drop(writing.join().unwrap());
-    server.ends_within(Duration::from_secs(5));
+    server.ends_within(Duration::from_secs(20));
 }

@@ -1,9 +1,9 @@
 /** The MCP server, with the official SDK: the tools of a workspace over any transport. */
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { createRequire } from 'node:module';
+import { LineTransport } from './mcp/transport.js';
 
 /** @typedef {import('./workspace.js').Workspace} Workspace */
 /** @typedef {import('./outcome.js').Outcome} Outcome */
@@ -21,6 +21,10 @@ const INSTRUCTIONS =
   'Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then change text with `edit_file` ' +
   'or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; ' +
   'an error says what would work instead.';
+
+/** Remedy for a message that is too long: in every dialect, and in the `paddock` dialect. */
+const ANY_REMEDY = 'divide it among several requests';
+const REMEDY = 'write a large file in parts: `write_file` with `append`';
 
 /** Time limit for the answer of a person, in milliseconds. */
 const PATIENCE = 600_000;
@@ -56,9 +60,9 @@ export async function serve(workspace, options) {
   const server = await createServer(workspace, options);
   const closed = new Promise((resolve) => {
     server.onclose = () => resolve(undefined);
-    process.stdin.once('end', () => server.close());
   });
-  await server.connect(new StdioServerTransport());
+  const remedy = (options?.dialect ?? DIALECT) === DIALECT ? REMEDY : ANY_REMEDY;
+  await server.connect(new LineTransport(process.stdin, process.stdout, remedy));
   await closed;
 }
 

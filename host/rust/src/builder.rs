@@ -216,8 +216,8 @@ impl Builder {
         self
     }
 
-    /// Sets the dialect of calls whose options name none. Default: `paddock`. The default policy of a dialect applies to its own calls; settings for all calls of
-    /// the workspace, such as the audit log, come from this dialect.
+    /// Sets the dialect of calls whose options name none. Default: `paddock`. The default policy of this dialect applies
+    /// to all calls of the workspace, and the default policy of another dialect to its own calls.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         self.dialect = Some(name.into());
@@ -271,7 +271,7 @@ impl Builder {
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
         let host = Host::new(backend, paths, &signer, listeners.is_some());
-        let guest_settings = policy::environment(said, backend, &mounts, host)?;
+        let guest_settings = policy::environment(said, self.dialect.as_deref(), backend, &mounts, host)?;
         let environment = with_policy(self.environment, guest_settings)?;
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         let tree_locks = state.as_ref().map(|_| TreeLocks::new(&mounts)).transpose().map_err(Error::State)?.flatten();

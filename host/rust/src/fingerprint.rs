@@ -1,23 +1,32 @@
 //! Fingerprint of the state at a path, for a host that checks repeatedly whether it has changed.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use wasmtime::Store;
 
 use crate::call::Call;
 use crate::guest::Guest;
 use crate::options::{CallOptions, CancelToken};
 use crate::store::State;
-use crate::types::{EntryKind, ErrorCode, ListArgs, ListSort, StatArgs, StatResult, ToolError};
+use crate::types::{Entry, EntryKind, ErrorCode, GlobArgs, ListArgs, ListSort, StatArgs, StatResult, ToolError};
 use crate::workspace::Workspace;
 
-/// Maximum number of entries of a directory that are compared, the newest ones; the totals cover all entries.
-const ENTRIES: u32 = 200;
+/// Number of files of a directory whose sizes and times are compared, the newest ones; the totals cover all files.
+const FILES: usize = 200;
+/// Number of entries of a directory whose paths are compared, the first ones.
+const PATHS: usize = 5_000;
+/// Number of entries of one page of a listing.
+const PAGE: u32 = 1_000;
 /// Number of the newest files of a directory whose times are compared in more detail than a listing has.
-const FILES: usize = 16;
+const DETAILED_FILES: usize = 16;
 /// Maximum number of entries on a chain of symbolic links, including the last one.
 const LINKS: usize = 8;
 /// Number of fingerprints after a change that read the file again: the file can change twice within the resolution of
 /// its modification time.
 const UNSETTLED_LOOKS: u8 = 2;
+/// State at a path where a tool may show nothing. It is the same whether nothing exists there or the policy or
+/// `.agentignore` hides it: otherwise, the fingerprint would reveal that a hidden file is created or deleted.
+const NOTHING: &str = "nothing";
 
 /// State at a path at one time, as [`Workspace::fingerprint`] returns it.
 #[derive(Clone, Debug)]
@@ -41,7 +50,8 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the reason why there is no state: nothing exists at the path, or nothing that a tool may show.
+    /// Returns the reason why there is no state: nothing exists at the path, or nothing that a tool may show. All
+    /// such fingerprints are equal.
     pub fn error(&self) -> Option<&ToolError> {
         self.error.as_ref()
     }
@@ -73,7 +83,7 @@ impl Workspace {
         seen.or_else(|error| match error.code {
             ErrorCode::Cancelled | ErrorCode::LimitExceeded | ErrorCode::BackendGone | ErrorCode::Io => Err(error),
             _ => Ok(Fingerprint {
-                metadata: error.code.name().to_owned(),
+                metadata: NOTHING.to_owned(),
                 etag: None,
                 unsettled: UNSETTLED_LOOKS,
                 error: Some(error),
@@ -127,23 +137,65 @@ impl Looking<'_> {
     }
 
     async fn directory(&mut self, path: String, mut metadata: String) -> Seen<Fingerprint> {
-        let all = ListArgs { depth: u32::MAX, sort: ListSort::Modified, limit: ENTRIES, ..ListArgs::new(path) };
-        let listed = match self.guest.search(&mut *self.store)?.call_list(&mut *self.store, &all).await? {
-            Ok(listed) => listed,
+        let files = match self.newest_files(&path, &mut metadata).await? {
+            Ok(files) => files,
             Err(error) => return Ok(Err(error)),
         };
-        metadata += &format!("{:?}", (listed.total_files, listed.total_directories, listed.total_size));
-        for entry in &listed.entries {
-            metadata += &format!("{:?}", (&entry.path, entry.kind, entry.size, &entry.modified));
+        for file in &files {
+            metadata += &format!("{:?}", (&file.path, file.size, &file.modified));
         }
-        let files = listed.entries.iter().filter(|entry| entry.kind == EntryKind::File);
-        for file in files.take(FILES) {
+        for file in files.iter().take(DETAILED_FILES) {
             // The next fingerprint covers a file that was removed in the meantime.
             if let Ok(stat) = self.stat(&file.path, true).await? {
                 metadata += &described(&stat);
             }
         }
+        match self.paths(path).await? {
+            Ok(paths) => metadata += &format!("{paths:x}"),
+            Err(error) => return Ok(Err(error)),
+        }
         Ok(Ok(Fingerprint { metadata, etag: None, unsettled: 0, error: None }))
+    }
+
+    /// Returns the newest files below a directory, and adds the totals to `metadata`. The times of directories are left
+    /// out, and so is the place of directories among the newest entries: hidden entries change them.
+    async fn newest_files(&mut self, path: &str, metadata: &mut String) -> Seen<Vec<Entry>> {
+        let mut all = ListArgs { depth: u32::MAX, sort: ListSort::Modified, limit: PAGE, ..ListArgs::new(path) };
+        let mut files = Vec::new();
+        loop {
+            let listed = match self.guest.search(&mut *self.store)?.call_list(&mut *self.store, &all).await? {
+                Ok(listed) => listed,
+                Err(error) => return Ok(Err(error)),
+            };
+            if all.cursor.is_none() {
+                *metadata += &format!("{:?}", (listed.total_files, listed.total_directories, listed.total_size));
+            }
+            files.extend(listed.entries.into_iter().filter(|entry| entry.kind == EntryKind::File));
+            all.cursor = listed.next_cursor.filter(|_| files.len() < FILES);
+            if all.cursor.is_none() {
+                files.truncate(FILES);
+                return Ok(Ok(files));
+            }
+        }
+    }
+
+    /// Returns a hash of the paths below a directory, with those of directories.
+    async fn paths(&mut self, path: String) -> Seen<u64> {
+        let mut all = GlobArgs { path, directories: true, limit: PAGE, ..GlobArgs::new("*") };
+        let (mut hasher, mut count) = (DefaultHasher::new(), 0);
+        loop {
+            let found = match self.guest.search(&mut *self.store)?.call_glob(&mut *self.store, &all).await? {
+                Ok(found) => found,
+                Err(error) => return Ok(Err(error)),
+            };
+            let paths = found.paths.get(..found.paths.len().min(PATHS.saturating_sub(count))).unwrap_or_default();
+            paths.iter().for_each(|path| path.hash(&mut hasher));
+            count += paths.len();
+            all.cursor = found.next_cursor.filter(|_| count < PATHS);
+            if all.cursor.is_none() {
+                return Ok(Ok(hasher.finish()));
+            }
+        }
     }
 
     async fn stat(&mut self, path: &str, brief: bool) -> Seen<StatResult> {
@@ -152,12 +204,13 @@ impl Looking<'_> {
     }
 }
 
-/// Returns the metadata that a fingerprint compares. For a directory, the time of its last status change is left out,
-/// because a tool call can update it without changing anything in the directory.
+/// Returns the metadata that a fingerprint compares. The times of a directory are left out, because hidden entries change
+/// them. The target of a link is left out, because its result depends on the existence of a target that the policy
+/// blocks; a link with another target is a new entry with new times.
 fn described(stat: &StatResult) -> String {
     match stat.kind {
         EntryKind::Directory => format!("{:?}", stat.kind),
-        _ => format!("{:?}", (stat.kind, stat.size, &stat.modified, &stat.changed, &stat.link_target)),
+        _ => format!("{:?}", (stat.kind, stat.size, &stat.modified, &stat.changed)),
     }
 }
 

@@ -38,7 +38,8 @@ impl Builder {
             Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
         let signer = ApprovalSigner::new();
         let host = Host::new(Backend::Memory, OwnPaths::default(), &signer, listeners.is_some());
-        let guest_settings = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
+        let (settings, dialect) = (self.settings.all()?, self.dialect.as_deref());
+        let guest_settings = policy::environment(settings, dialect, Backend::Memory, &[], host)?;
         let environment = with_policy(self.environment, guest_settings)?;
         let (dialect, approver) = (self.dialect, self.approver);
         let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;

@@ -134,7 +134,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let _permit = self.permit(&context).await?;
         let workspace = self.session.workspace(&self.dialect, &context).await;
-        resources::list(&workspace, page.and_then(|page| page.cursor)).await
+        resources::list(&workspace, &self.dialect, page.and_then(|page| page.cursor)).await
     }
 
     async fn list_resource_templates(
@@ -153,7 +153,7 @@ impl ServerHandler for Handler {
         let _permit = self.permit(&context).await?;
         let workspace = self.session.workspace(&self.dialect, &context).await;
         tokio::select! {
-            read = resources::read(&workspace, &request.uri) => read.map(ReadResourceResponse::Complete),
+            read = resources::read(&workspace, &self.dialect, &request.uri) => read.map(ReadResourceResponse::Complete),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
         }
     }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 /// Maximum number of requests in flight. A request is in flight from its start until its answer has been written, so
 /// this is also the maximum number of answers in memory.
@@ -41,8 +40,19 @@ struct State {
     queued_bytes: usize,
     /// Number of requests that have ended.
     ended: u64,
-    /// While messages are queued: the last time at which the client read, or the time at which the queue began.
-    stalled_since: Option<Instant>,
+    /// Number of parts of messages that have been written.
+    written: u64,
+}
+
+/// Progress of a connection, which is stuck while it does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// Number of requests that have ended so far.
+    pub(super) ended: u64,
+    /// Number of parts of messages that have been written so far.
+    pub(super) written: u64,
+    /// Whether a message waits to be written.
+    pub(super) is_queued: bool,
 }
 
 struct Request {
@@ -126,7 +136,6 @@ impl Load {
         let mut state = self.lock();
         state.queued += 1;
         state.queued_bytes = state.queued_bytes.saturating_add(bytes);
-        state.stalled_since.get_or_insert_with(Instant::now);
         drop(state);
         Queued { load: Arc::clone(self), bytes }
     }
@@ -142,14 +151,9 @@ impl Load {
         state.requests.len() == state.listeners && state.queued == 0
     }
 
-    /// Returns the number of requests that have ended so far.
-    pub(super) fn ended(&self) -> u64 {
-        self.lock().ended
-    }
-
-    /// Returns the time since which messages have been queued without any byte being written.
-    pub(super) fn stalled_since(&self) -> Option<Instant> {
-        self.lock().stalled_since
+    pub(super) fn progress(&self) -> Progress {
+        let state = self.lock();
+        Progress { ended: state.ended, written: state.written, is_queued: state.queued > 0 }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -186,7 +190,7 @@ impl State {
 impl Queued {
     /// Records that a part of the message has been written.
     pub(super) fn progress(&self) {
-        self.load.lock().stalled_since = Some(Instant::now());
+        self.load.lock().written += 1;
     }
 }
 
@@ -195,9 +199,6 @@ impl Drop for Queued {
         let mut state = self.load.lock();
         state.queued = state.queued.saturating_sub(1);
         state.queued_bytes = state.queued_bytes.saturating_sub(self.bytes);
-        if state.queued == 0 {
-            state.stalled_since = None;
-        }
         drop(state);
         self.load.changed.notify_one();
     }
@@ -231,7 +232,7 @@ mod tests {
         load.begin(id(1), 5);
         assert!(!load.has_room(&id(1), 1) && load.has_room(&id(2), 1));
         load.end(&id(1));
-        assert!(load.has_room(&id(1), 1) && load.is_idle() && load.ended() == 1);
+        assert!(load.has_room(&id(1), 1) && load.is_idle() && load.progress().ended == 1);
     }
 
     #[test]
@@ -264,9 +265,11 @@ mod tests {
     fn nothing_starts_while_too_much_is_queued() {
         let load = Arc::new(Load::default());
         let large = load.queue(MAX_QUEUED_BYTES);
-        assert!(!load.has_room(&id(0), 0) && !load.can_queue() && !load.is_idle() && load.stalled_since().is_some());
+        assert!(!load.has_room(&id(0), 0) && !load.can_queue() && !load.is_idle() && load.progress().is_queued);
+        large.progress();
+        assert_eq!(load.progress(), Progress { ended: 0, written: 1, is_queued: true });
         drop(large);
-        assert!(load.has_room(&id(0), 0) && load.is_idle() && load.stalled_since().is_none());
+        assert!(load.has_room(&id(0), 0) && load.is_idle() && !load.progress().is_queued);
         let all: Vec<Queued> = std::iter::repeat_with(|| load.queue(1)).take(MAX_QUEUED).collect();
         assert!(!load.can_queue());
         drop(all);

@@ -26,13 +26,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::options::DIALECT;
 use crate::workspace::Workspace;
 
+mod ahead;
 mod asking;
+mod batch;
 mod convert;
 mod handler;
 mod lines;
 mod load;
 mod log;
 mod message;
+mod params;
+mod request_id;
 mod resources;
 mod roots;
 mod splice;
@@ -102,8 +106,9 @@ impl Server {
     {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
+        let too_long = message::too_long(&self.dialect);
         let handler = Handler::new(session, self.dialect, placeholders.clone(), self.log);
-        let wire = Wire::new(placeholders, input, output);
+        let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();
         match handler.serve(wire).await {
             Ok(service) => tokio::select! {

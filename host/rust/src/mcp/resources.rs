@@ -1,6 +1,6 @@
 //! Files of the workspace as resources. The list has the files at the top of the workspace; any other file is available
-//! by its URI, `file:///` and its path as the tools know it. All access goes through tool calls, so that a resource
-//! contains only what a tool may show.
+//! by its URI, `file:///` and its path as the tools know it. All access goes through calls of the tools of the `paddock`
+//! dialect, so that a resource contains only what a tool may show, and the audit log has a record.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,11 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::options::DIALECT;
 use crate::types::{ErrorCode, ToolError};
 use crate::{CallOptions, Workspace};
 
@@ -30,7 +31,11 @@ const MAX_URI_BYTES: usize = 16 * 1024;
 const ATTEMPTS: usize = 3;
 
 /// Lists the files at the top of the workspace that `list_dir` shows, without those in directories.
-pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) async fn list(
+    workspace: &Workspace,
+    dialect: &str,
+    cursor: Option<String>,
+) -> Result<ListResourcesResult, ErrorData> {
     #[derive(Deserialize)]
     struct Listed {
         entries: Vec<Entry>,
@@ -43,7 +48,8 @@ pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Resul
         size: Option<u64>,
     }
     let arguments = json!({"path": ".", "limit": PAGE, "cursor": cursor});
-    let listed: Listed = call(workspace, "list_dir", &arguments).await.map_err(|error| failure(&error, None))?;
+    let listed: Listed =
+        call(workspace, "list_dir", &arguments).await.map_err(|error| failure(&error, None, dialect))?;
     let files = listed.entries.into_iter().filter(|entry| entry.kind == "file");
     let resource = |entry: Entry| {
         let resource = Resource::new(uri(&entry.path)?, entry.path);
@@ -62,7 +68,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 }
 
 /// Reads a whole file; the contents are text if the file is UTF-8 without NUL bytes.
-pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(workspace: &Workspace, dialect: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let [path, absolute] = paths(uri)?;
     let mut read = whole(workspace, &path).await;
     if read.as_ref().is_err_and(is_missing)
@@ -70,13 +76,27 @@ pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourc
     {
         read = Ok(elsewhere);
     }
-    let (bytes, mime) = read.map_err(|error| failure(&error, Some(uri)))?;
+    let (bytes, mime) = read.map_err(|error| failure(&error, Some(uri), dialect))?;
     let contents = match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => ResourceContents::text(text, uri),
         Ok(text) => ResourceContents::blob(STANDARD.encode(text), uri),
         Err(other) => ResourceContents::blob(STANDARD.encode(other.as_bytes()), uri),
     };
     Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime)]))
+}
+
+/// Returns the path that a URI names, and the reason why no tool may show an entry there, if there is one. The audit log
+/// gets a record of it.
+pub(super) async fn find(workspace: &Workspace, uri: &str) -> Result<(String, Option<ToolError>), ErrorData> {
+    let [path, absolute] = paths(uri)?;
+    match stat(workspace, &path).await {
+        Err(error) if is_missing(&error) && stat(workspace, &absolute).await.is_ok() => Ok((absolute, None)),
+        described => Ok((path, described.err())),
+    }
+}
+
+async fn stat(workspace: &Workspace, path: &str) -> Result<(), ToolError> {
+    call::<IgnoredAny>(workspace, "stat", &json!({"path": path})).await.map(drop)
 }
 
 /// Returns the paths that a URI can name, as the tools know them: relative to the workspace, and absolute, which must
@@ -103,16 +123,24 @@ pub(super) fn paths(uri: &str) -> Result<[String; 2], ErrorData> {
     }
 }
 
-pub(super) fn is_missing(error: &ToolError) -> bool {
+fn is_missing(error: &ToolError) -> bool {
     error.code == ErrorCode::NotFound
 }
 
-/// Converts a tool's error to an error of the protocol.
-pub(super) fn failure(error: &ToolError, uri: Option<&str>) -> ErrorData {
-    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+/// Converts a tool's error to an error of the protocol, for a client with the tools of this dialect.
+pub(super) fn failure(error: &ToolError, uri: Option<&str>, dialect: &str) -> ErrorData {
+    if let (ErrorCode::NotFound | ErrorCode::Denied, Some(uri)) = (error.code, uri) {
+        // The answer must not reveal whether a hidden or blocked entry exists.
+        let message = format!(
+            "nothing that a tool may show is at `{uri}`: it is missing, or the policy or `.agentignore` hides it"
+        );
+        return ErrorData::resource_not_found(message, Some(json!({"uri": uri, "code": ErrorCode::NotFound.name()})));
+    }
+    // The hint names tools of the `paddock` dialect.
+    let hint = error.hint.as_ref().filter(|_| dialect == DIALECT);
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     let (message, data) = (format!("{}{hint}", error.message), json!({"uri": uri, "code": error.code.name()}));
     match error.code {
-        ErrorCode::NotFound => ErrorData::resource_not_found(message, Some(data)),
         ErrorCode::Io | ErrorCode::BackendGone | ErrorCode::LimitExceeded | ErrorCode::Cancelled => {
             ErrorData::internal_error(message, Some(data))
         }
@@ -213,7 +241,8 @@ impl Pages {
 }
 
 async fn call<T: DeserializeOwned>(workspace: &Workspace, tool: &str, arguments: &Value) -> Result<T, ToolError> {
-    let outcome = workspace.call_async(tool, &arguments.to_string(), CallOptions::default()).await;
+    // The client's dialect may not have the tool.
+    let outcome = workspace.call_async(tool, &arguments.to_string(), CallOptions::dialect(DIALECT)).await;
     if let Some(error) = outcome.error {
         return Err(error);
     }

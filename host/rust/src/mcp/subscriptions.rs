@@ -14,7 +14,7 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use super::resources::{failure, is_missing, paths};
+use super::resources::{failure, find, paths};
 use super::roots::SessionWorkspace;
 use crate::types::ToolError;
 use crate::{CancelToken, Fingerprint, Workspace};
@@ -55,9 +55,9 @@ impl Subscriptions {
         if self.watched.lock().contains_key(&uri) {
             return Ok(());
         }
-        let subscription = self.subscription(&uri, context).await?;
-        if let Some(error) = subscription.seen.error() {
-            return Err(failure(error, Some(&uri)));
+        let (subscription, error) = self.subscription(&uri, context).await?;
+        if let Some(error) = error {
+            return Err(failure(&error, Some(&uri), &self.dialect));
         }
         let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         self.watched.lock().insert(uri, subscription);
@@ -90,11 +90,11 @@ impl Subscriptions {
     }
 
     /// Handles `subscriptions/listen` until the client cancels it. The client is also notified when a missing resource
-    /// appears.
+    /// appears, but not when a resource that no tool may show does.
     pub(super) async fn listen(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
         let (watched, request) = (Watched::default(), context.request_context());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            let subscription = self.subscription(uri, request).await?;
+            let (subscription, _) = self.subscription(uri, request).await?;
             watched.lock().insert(uri.clone(), subscription);
         }
         if !watched.lock().is_empty() {
@@ -109,26 +109,24 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Creates a subscription with the first fingerprint of its resource.
-    async fn subscription(&self, uri: &str, context: &RequestContext<RoleServer>) -> Result<Subscription, ErrorData> {
+    /// Creates a subscription with the first fingerprint of its resource. Returns also the reason why no tool may show
+    /// the resource, if there is one.
+    async fn subscription(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(Subscription, Option<ToolError>), ErrorData> {
         let room = self.room.clone().try_acquire_owned().map_err(|_| {
             let message =
                 format!("cannot subscribe to `{uri}`: there are {MAX} subscriptions already; end another first");
             ErrorData::invalid_params(message, None)
         })?;
-        let [path, absolute] = paths(uri)?;
         let workspace = self.session.workspace(&self.dialect, context).await;
-        let first = looks(workspace, vec![(path, None), (absolute, None)]).await;
-        let mut chosen: Option<(String, Result<Fingerprint, ToolError>)> = None;
-        for (path, seen) in first {
-            let is_there = seen.as_ref().is_ok_and(|look| look.error().is_none());
-            let was_missing = matches!(&chosen, Some((_, Ok(look))) if look.error().is_some_and(is_missing));
-            if chosen.is_none() || (was_missing && is_there) {
-                chosen = Some((path, seen));
-            }
-        }
-        let (path, seen) = chosen.ok_or_else(|| ErrorData::internal_error("the look was lost", None))?;
-        Ok(Subscription { path, seen: seen.map_err(|error| failure(&error, Some(uri)))?, _room: room })
+        let (path, error) = find(&workspace, uri).await?;
+        let first = looks(workspace, vec![(path, None)]).await.pop();
+        let (path, seen) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
+        let seen = seen.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
+        Ok((Subscription { path, seen, _room: room }, error))
     }
 }
 

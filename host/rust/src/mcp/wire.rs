@@ -2,37 +2,42 @@
 //! memory that one client can make the server use.
 //!
 //! A request starts while fewer than [`MAX_REQUESTS`](super::load::MAX_REQUESTS) are in flight. Requests beyond that are
-//! read ahead, up to [`MAX_AHEAD`], and start in their order. Everything else is handled as soon as it is read: a `ping`,
-//! `notifications/cancelled`, and the client's answers to the server's own requests. Two conditions stop the reading:
-//! [`MAX_AHEAD`] requests are read ahead, or too much is queued for the client. From then on the server sees nothing
-//! until a request ends or the client reads. The server drops no request.
+//! read ahead, up to [`MAX_AHEAD`](super::ahead::MAX_AHEAD), and start in their order. Everything else is handled as
+//! soon as it is read: a `ping`, `notifications/cancelled`, and the client's answers to the server's own requests. Two
+//! conditions stop the reading: that many requests are read ahead, or too much is queued for the client. From then on
+//! the server sees nothing until a request ends or the client reads. The server drops no request.
+//!
+//! A line that is no message is answered by an error. The messages of a batch are handled like lines; their answers are
+//! collected in [`Batches`].
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId, ServerResult,
+};
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
+use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
+use super::ahead::{ReadAhead, Waiting};
+use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
 use super::lines::{Line, Lines};
-use super::load::{Load, Queued};
-use super::message::{MAX_LINE_BYTES, Parsed, Received, parse, too_long};
+use super::load::{Load, Progress, Queued};
+use super::message::{MAX_LINE_BYTES, Parsed, Received, parse};
 use super::splice::Placeholders;
 
-/// Maximum number of requests that are read ahead, and the total weight in bytes at which no more are.
-const MAX_AHEAD: usize = 256;
-const MAX_AHEAD_WEIGHT: usize = 16 << 20;
-
-/// Limits after the end of the input: the time without any request ending, and the time without the client reading,
-/// after which the remaining answers are given up.
-const UNANSWERED: Duration = Duration::from_secs(5);
-const STALLED: Duration = Duration::from_secs(2);
+/// Interval at which the server looks for progress after the end of the input, and the numbers of intervals without any
+/// request ending, and without the client reading, after which the remaining answers are given up. Intervals are
+/// counted, and not the time, because a busy machine may run neither the server nor the client for some seconds.
+const TICK: Duration = Duration::from_millis(100);
+const UNANSWERED: u32 = 100;
+const STALLED: u32 = 50;
 
 /// Maximum number of bytes of one write. Small writes show that a slow client still reads.
 const CHUNK: usize = 64 << 10;
@@ -45,36 +50,41 @@ pub(super) struct Wire<R, W> {
     placeholders: Placeholders,
     load: Arc<Load>,
     ahead: ReadAhead,
+    batches: Batches,
+    /// Whether the session's protocol revision has batches.
+    has_batches: bool,
+    /// The error of a message that is too long.
+    too_long: ErrorData,
     /// Set at the end of the input.
     ending: Option<Ending>,
     /// Notified when nothing is left to do after the end of the input.
     finished: Arc<Notify>,
 }
 
-/// Requests that have been read and have not started.
-#[derive(Default)]
-struct ReadAhead {
-    requests: VecDeque<Waiting>,
-    weight: usize,
+/// An error as the answer to a line that is no request. Unlike in the `rmcp` library, an unknown id is `null`, as
+/// JSON-RPC requires.
+#[derive(Serialize)]
+struct Refusal {
+    jsonrpc: &'static str,
+    id: Option<RequestId>,
+    error: ErrorData,
 }
 
-struct Waiting {
-    id: RequestId,
-    request: Received,
-    weight: usize,
-}
-
-/// State after the end of the input: the number of ended requests, and the time when it last grew.
+/// State after the end of the input: the progress at the last tick, and the numbers of ticks without progress.
 struct Ending {
-    ended: u64,
-    since: Instant,
+    next_tick: Instant,
+    progress: Progress,
+    unanswered: u32,
+    stalled: u32,
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
-    pub(super) fn new(placeholders: Placeholders, read: R, write: W) -> Self {
+    /// Creates a transport that answers a message which is too long with the error `too_long`.
+    pub(super) fn new(placeholders: Placeholders, read: R, write: W, too_long: ErrorData) -> Self {
         let (lines, write) = (Lines::new(BufReader::new(read), MAX_LINE_BYTES), Arc::new(Mutex::new(write)));
         let (load, ahead, finished) = (Arc::default(), ReadAhead::default(), Arc::default());
-        Self { lines, write, placeholders, load, ahead, ending: None, finished }
+        let (batches, has_batches) = (Batches::default(), false);
+        Self { lines, write, placeholders, load, ahead, batches, has_batches, too_long, ending: None, finished }
     }
 
     /// Returns the object that is notified when the input has ended and every answer has been written or given up.
@@ -91,12 +101,25 @@ where
     type Error = io::Error;
 
     fn send(&mut self, message: Sent) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let line = self.placeholders.line(&message);
-        let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
-        let (write, load, answered) = (Arc::clone(&self.write), Arc::clone(&self.load), answered_request(&message));
+        if let JsonRpcMessage::Response(response) = &message
+            && let ServerResult::InitializeResult(initialized) = &response.result
+        {
+            self.has_batches = initialized.protocol_version == ProtocolVersion::V_2025_03_26;
+        }
+        let answered = answered_request(&message);
+        let batch = answered.as_ref().and_then(|id| self.batches.end(id));
+        let line = match (self.placeholders.line(&message), batch) {
+            (Ok(line), Some(batch)) => Ok(self.batches.answer(batch, &line)),
+            (Err(_), Some(batch)) => Ok(self.batches.close_one(batch)),
+            (line, None) => line.map(Some),
+        };
+        let queued = self.load.queue(line.as_ref().map_or(0, |line| line.as_ref().map_or(0, Vec::len)));
+        let (write, load) = (Arc::clone(&self.write), Arc::clone(&self.load));
         async move {
             let written = match line {
-                Ok(line) => write_line(&write, &line, &queued).await,
+                Ok(Some(line)) => write_line(&write, &line, &queued).await,
+                // The last answer of the batch brings this one.
+                Ok(None) => Ok(()),
                 Err(cause) => Err(cause),
             };
             drop(queued);
@@ -111,33 +134,33 @@ where
     /// state is in `self`.
     async fn receive(&mut self) -> Option<Received> {
         loop {
-            if let Some(request) = self.ahead.start_next(&self.load) {
+            if let Some(request) = self.start_next() {
                 return Some(request);
             }
             if self.ending.is_some() {
                 return self.remaining().await;
             }
             let may_read = self.ahead.has_room() && self.load.can_queue();
+            if may_read && self.batches.is_unread() {
+                match self.next_of_batch() {
+                    Some(message) => return Some(message),
+                    None => continue,
+                }
+            }
             let line = tokio::select! {
                 () = self.load.changed.notified(), if !may_read || !self.ahead.is_empty() => continue,
                 line = self.lines.next(), if may_read => line,
             };
             let parsed = match line {
                 Line::Message(line) => parse(line),
-                Line::TooLong => Parsed::Invalid(too_long(), None),
+                Line::TooLong(id) => Parsed::Invalid(self.too_long.clone(), id),
                 Line::End => {
-                    self.ending = Some(Ending { ended: self.load.ended(), since: Instant::now() });
+                    self.ending = Some(Ending::new(self.load.progress()));
                     continue;
                 }
             };
-            match parsed {
-                Parsed::Message(message, weight) => {
-                    if let Some(message) = self.accept(*message, weight) {
-                        return Some(message);
-                    }
-                }
-                Parsed::Invalid(error, id) => self.refuse(error, id),
-                Parsed::Ignored => {}
+            if let Some(message) = self.handle(parsed, None) {
+                return Some(message);
             }
         }
     }
@@ -153,39 +176,79 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// Returns a message that is handled at once. Any other is read ahead, refused, or cancels one that was read ahead.
-    fn accept(&mut self, message: Received, weight: usize) -> Option<Received> {
-        match message {
-            JsonRpcMessage::Request(request) => match &request.request {
-                // A `ping` needs no work and shows that the server is alive. Its answer counts in the queue.
-                ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => {
-                    Some(JsonRpcMessage::Request(request))
-                }
-                ClientRequest::SubscriptionsListenRequest(_) => {
-                    match self.load.begin_listener(request.id.clone(), weight) {
-                        Ok(()) => return Some(JsonRpcMessage::Request(request)),
-                        Err(cause) => self.refuse(ErrorData::invalid_request(cause, None), Some(request.id)),
-                    }
-                    None
-                }
-                _ if self.load.is_listener(&request.id) => {
-                    let error = ErrorData::invalid_request("the id is in use by `subscriptions/listen`", None);
-                    self.refuse(error, Some(request.id));
-                    None
-                }
-                _ => {
-                    self.ahead.push(request.id.clone(), JsonRpcMessage::Request(request), weight);
-                    None
-                }
+    /// Handles a line, or a message of a batch. Returns a message that has to be processed now.
+    fn handle(&mut self, parsed: Parsed, batch: Option<BatchNumber>) -> Option<Received> {
+        match parsed {
+            Parsed::Message(message, weight) => return self.accept(*message, weight, batch),
+            Parsed::Invalid(error, id) => self.refuse(error, id, batch),
+            Parsed::Batch(messages) => match batch_error(self.has_batches, batch, messages.len()) {
+                Some(cause) => self.refuse(ErrorData::invalid_request(cause, None), None, batch),
+                None => self.batches.begin(messages),
             },
+            Parsed::Ignored => {}
+        }
+        None
+    }
+
+    /// Handles the next message of the current batch.
+    fn next_of_batch(&mut self) -> Option<Received> {
+        match self.batches.next()? {
+            Next::Message(message, batch) => self.handle(parse(message.get().as_bytes()), Some(batch)),
+            Next::End(batch) => {
+                let line = self.batches.close_one(batch);
+                self.write(line);
+                None
+            }
+        }
+    }
+
+    /// Returns a message that is handled at once. Any other is read ahead, refused, or cancels one that was read ahead.
+    fn accept(&mut self, message: Received, weight: usize, batch: Option<BatchNumber>) -> Option<Received> {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                match &request.request {
+                    // A `ping` needs no work and shows that the server is alive. Its answer counts in the queue.
+                    ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => {}
+                    ClientRequest::SubscriptionsListenRequest(_) => {
+                        if let Err(cause) = self.load.begin_listener(request.id.clone(), weight) {
+                            self.refuse(ErrorData::invalid_request(cause, None), Some(request.id), batch);
+                            return None;
+                        }
+                    }
+                    ClientRequest::InitializeRequest(_) if batch.is_some() => {
+                        let error = ErrorData::invalid_request("`initialize` cannot be part of a batch", None);
+                        self.refuse(error, Some(request.id), batch);
+                        return None;
+                    }
+                    _ if self.load.is_listener(&request.id) => {
+                        let error = ErrorData::invalid_request("the id is in use by `subscriptions/listen`", None);
+                        self.refuse(error, Some(request.id), batch);
+                        return None;
+                    }
+                    _ => {
+                        batch.into_iter().for_each(|batch| self.batches.expect(batch));
+                        let id = request.id.clone();
+                        self.ahead.push(Waiting { id, request: JsonRpcMessage::Request(request), weight, batch });
+                        return None;
+                    }
+                }
+                if let Some(batch) = batch {
+                    self.batches.expect(batch);
+                    self.batches.start(request.id.clone(), batch);
+                }
+                Some(JsonRpcMessage::Request(request))
+            }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // The protocol lets a cancelled request go without an answer.
-                    if self.ahead.remove(id) {
+                    if let Some(waiting) = self.ahead.remove(id) {
+                        self.end_of_batch(waiting.batch);
                         return None;
                     }
+                    let batch = self.batches.end(id);
+                    self.end_of_batch(batch);
                     self.load.end(id);
                 }
                 Some(JsonRpcMessage::Notification(notification))
@@ -194,35 +257,96 @@ where
         }
     }
 
-    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
-        // This answer is not sent by `send`, because its request was never in flight.
-        let line = self.placeholders.line(&Sent::error(error, id));
-        let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
+    /// Starts the requests that were read ahead and have room, and returns the next.
+    fn start_next(&mut self) -> Option<Received> {
+        loop {
+            let Waiting { id, request, batch, .. } = self.ahead.start_next(&self.load)?;
+            match batch {
+                None => return Some(request),
+                Some(batch) if self.batches.has_room() => {
+                    self.batches.start(id, batch);
+                    return Some(request);
+                }
+                Some(_) => {
+                    // The request never reached the handler.
+                    self.load.end(&id);
+                    let cause = format!(
+                        "the answers of the batch have more than {MAX_COLLECTED_BYTES} bytes; send this request again alone"
+                    );
+                    self.refuse_expected(ErrorData::internal_error(cause, None), Some(id), batch);
+                }
+            }
+        }
+    }
+
+    /// Answers a line, or a message of a batch, that was never in flight.
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<BatchNumber>) {
+        batch.into_iter().for_each(|batch| self.batches.expect(batch));
+        self.refuse_expected(error, id, batch);
+    }
+
+    /// Answers a message as [`Self::refuse`] does, of which its batch knows.
+    fn refuse_expected(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<BatchNumber>) {
+        let refusal = Refusal { jsonrpc: "2.0", id, error };
+        // The structure has no map with other keys than strings, the only values that cannot be serialized.
+        let Ok(line) = self.placeholders.line(&refusal) else { return };
+        let line = match batch {
+            Some(batch) => self.batches.answer(batch, &line),
+            None => Some(line),
+        };
+        self.write(line);
+    }
+
+    /// Records that a request of a batch gets no answer.
+    fn end_of_batch(&mut self, batch: Option<BatchNumber>) {
+        let line = batch.and_then(|batch| self.batches.close_one(batch));
+        self.write(line);
+    }
+
+    /// Writes a line that ends no request in flight.
+    fn write(&self, line: Option<Vec<u8>>) {
+        let Some(line) = line else { return };
+        let queued = self.load.queue(line.len());
         let write = Arc::clone(&self.write);
-        tokio::spawn(async move { write_line(&write, &line?, &queued).await });
+        tokio::spawn(async move { write_line(&write, &line, &queued).await });
     }
 
     /// After the end of the input: starts the requests that were read ahead. Ends when every request has its answer, or
     /// when the answers no longer make progress.
     async fn remaining(&mut self) -> Option<Received> {
         loop {
-            if let Some(request) = self.ahead.start_next(&self.load) {
+            if let Some(request) = self.start_next() {
                 return Some(request);
             }
-            let (now, ended) = (Instant::now(), self.load.ended());
-            let ending = self.ending.get_or_insert(Ending { ended, since: now });
-            if ending.ended != ended {
-                *ending = Ending { ended, since: now };
-            }
-            let stalled = self.load.stalled_since().map(|since| since.max(ending.since) + STALLED);
-            let deadline = stalled.into_iter().fold(ending.since + UNANSWERED, Instant::min);
-            if (self.ahead.is_empty() && self.load.is_idle()) || now >= deadline {
+            let ending = self.ending.get_or_insert_with(|| Ending::new(self.load.progress()));
+            let is_done = self.ahead.is_empty() && self.load.is_idle();
+            if is_done || ending.is_given_up() {
                 self.finished.notify_one();
                 return None;
             }
-            // The next iteration distinguishes a change from the deadline.
-            let _elapsed = timeout_at(deadline, self.load.changed.notified()).await;
+            tokio::select! {
+                () = self.load.changed.notified() => {}
+                () = sleep_until(ending.next_tick) => ending.tick(self.load.progress()),
+            }
         }
+    }
+}
+
+impl Ending {
+    fn new(progress: Progress) -> Self {
+        Self { next_tick: Instant::now() + TICK, progress, unanswered: 0, stalled: 0 }
+    }
+
+    fn tick(&mut self, progress: Progress) {
+        self.unanswered = if progress.ended == self.progress.ended { self.unanswered + 1 } else { 0 };
+        let is_stalled = progress.is_queued && progress.written == self.progress.written;
+        self.stalled = if is_stalled { self.stalled + 1 } else { 0 };
+        self.next_tick = Instant::now() + TICK;
+        self.progress = progress;
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.unanswered >= UNANSWERED || self.stalled >= STALLED
     }
 }
 
@@ -235,37 +359,15 @@ async fn write_line<W: AsyncWrite + Unpin>(write: &Mutex<W>, line: &[u8], queued
     write.flush().await
 }
 
-impl ReadAhead {
-    /// Starts the first request, if it has room.
-    fn start_next(&mut self, load: &Load) -> Option<Received> {
-        let first = self.requests.front()?;
-        if !load.has_room(&first.id, first.weight) {
-            return None;
-        }
-        let Waiting { id, request, weight } = self.requests.pop_front()?;
-        self.weight = self.weight.saturating_sub(weight);
-        load.begin(id, weight);
-        Some(request)
-    }
-
-    fn push(&mut self, id: RequestId, request: Received, weight: usize) {
-        self.weight = self.weight.saturating_add(weight);
-        self.requests.push_back(Waiting { id, request, weight });
-    }
-
-    fn remove(&mut self, id: &RequestId) -> bool {
-        let Some(at) = self.requests.iter().position(|waiting| waiting.id == *id) else { return false };
-        let removed = self.requests.remove(at);
-        self.weight = self.weight.saturating_sub(removed.map_or(0, |waiting| waiting.weight));
-        true
-    }
-
-    fn has_room(&self) -> bool {
-        self.requests.len() < MAX_AHEAD && self.weight < MAX_AHEAD_WEIGHT
-    }
-
-    fn is_empty(&self) -> bool {
-        self.requests.is_empty()
+/// Returns why an array of this many messages is refused: as a line, or in a batch.
+fn batch_error(has_batches: bool, outer: Option<BatchNumber>, messages: usize) -> Option<&'static str> {
+    match messages {
+        _ if outer.is_some() => Some("a batch cannot contain an array"),
+        _ if !has_batches => Some(
+            "only the protocol revision 2025-03-26 has batches, after `initialize`; send each message as a line of its own",
+        ),
+        0 => Some("a batch has to contain a message"),
+        _ => None,
     }
 }
 
@@ -275,5 +377,30 @@ fn answered_request(message: &Sent) -> Option<RequestId> {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),
         JsonRpcMessage::Error(error) => error.id.clone(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_given_up_after_ticks_without_progress() {
+        let progress = |ended, written, is_queued| Progress { ended, written, is_queued };
+        let mut ending = Ending::new(progress(0, 0, true));
+        for tick in 1..=u64::from(UNANSWERED) {
+            assert!(!ending.is_given_up());
+            // The client reads, but no request ends.
+            ending.tick(progress(0, tick, true));
+        }
+        assert!(ending.is_given_up());
+        ending.tick(progress(1, 0, true));
+        assert!(!ending.is_given_up(), "a request has ended");
+        (1..STALLED).for_each(|tick| ending.tick(progress(1 + u64::from(tick), 0, true)));
+        assert!(!ending.is_given_up());
+        ending.tick(progress(99, 0, true));
+        assert!(ending.is_given_up(), "the client does not read");
+        ending.tick(progress(99, 0, false));
+        assert!(!ending.is_given_up(), "nothing waits for the client");
     }
 }

@@ -49,9 +49,14 @@ pub(crate) fn parse(json: &str) -> Result<Map<String, Value>, Error> {
     Ok(settings)
 }
 
-/// Returns `PADDOCK_POLICY` for the guest: the settings, and the roots and capabilities of the host.
+/// Returns `PADDOCK_POLICY` for the guest: the settings with the defaults of the workspace's dialect, and the roots and
+/// capabilities of the host.
+///
+/// The guest applies the defaults of the dialect of a call. Those of the workspace's dialect have to apply to its other
+/// calls too, such as the typed ones by which the MCP server reads resources.
 pub(crate) fn environment(
     settings: &Map<String, Value>,
+    dialect: Option<&str>,
     backend: Backend,
     mounts: &[Mount],
     host: Host,
@@ -63,7 +68,13 @@ pub(crate) fn environment(
         id: id(mount),
         access: mount.access,
     });
-    let settings = &for_guest(settings.clone());
+    let mut settings = for_guest(settings.clone());
+    if let Some(Value::Object(own)) = dialect.and_then(paddock_policy::of_dialect) {
+        for (name, value) in own {
+            settings.entry(name).or_insert(value);
+        }
+    }
+    let settings = &settings;
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
 
