@@ -14,7 +14,7 @@ use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
 use chosen::{Chosen, ChosenEntry, choose};
-use files::PlannedFiles;
+use files::{FileState, PlannedFiles};
 
 mod carry_out;
 mod chosen;
@@ -91,8 +91,8 @@ struct Undo<'w> {
     emptied: Vec<ResolvedPath>,
     /// Permission bits of restored directories by path.
     directory_modes: BTreeMap<String, u32>,
-    /// Files and directories that still exist, with their earlier permission bits.
-    file_modes: Vec<(ResolvedPath, u32)>,
+    /// Earlier permission bits of directories that exist and remain.
+    remaining_modes: Vec<(ResolvedPath, u32)>,
     /// Recorded paths whose change stays, each with a note.
     unrestored: BTreeSet<String>,
     notes: Vec<String>,
@@ -109,7 +109,7 @@ impl<'w> Undo<'w> {
             links: Vec::new(),
             emptied: Vec::new(),
             directory_modes: BTreeMap::new(),
-            file_modes: Vec::new(),
+            remaining_modes: Vec::new(),
             unrestored: BTreeSet::new(),
             notes: Vec::new(),
         }
@@ -135,11 +135,16 @@ impl<'w> Undo<'w> {
                 Ok(())
             }
             (Action::Created, _) => self.taken_away(entry, resolved),
+            (Action::Modified, Kind::Directory) => {
+                let is_dir = resolved.stat.is_some_and(|stat| stat.kind == Kind::Directory);
+                self.remaining_modes.extend(entry.mode.filter(|_| is_dir).map(|mode| (resolved, mode)));
+                Ok(())
+            }
             (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, resolved),
             (Action::Deleted, Kind::Directory) if self.is_emptied(&resolved) => {
                 // A later call had created the directory again.
                 self.emptied.retain(|emptied| emptied.path != resolved.path);
-                self.file_modes.extend(entry.mode.map(|mode| (resolved, mode)));
+                self.remaining_modes.extend(entry.mode.map(|mode| (resolved, mode)));
                 Ok(())
             }
             (Action::Deleted, Kind::Directory) => {
@@ -209,21 +214,18 @@ impl<'w> Undo<'w> {
         Err(Error::at(Code::ChangedSinceRead, OPERATION, &entry.path, cause).hint("move the link away, then restore"))
     }
 
-    /// Restores the old content unless it is current.
+    /// Restores the old content and permission bits unless they are current.
     fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
-        if entry.action == Action::Modified && entry.content.is_none() {
-            // The call wrote the content that was there, so none is stored.
-            return Ok(());
-        }
         let old = self.current(&resolved)?;
-        let new = saved.content(entry)?;
-        if let Some(mode) = entry.mode.filter(|_| resolved.stat.is_some()) {
-            self.file_modes.push((resolved.clone(), mode));
-        }
-        match &old {
-            Some(old) if *old == new => return Ok(()),
-            Some(old) => self.check_unchanged(entry, &resolved, old)?,
-            None => {}
+        let content = match (&old, entry.content) {
+            // The content stayed, and only the bits may have changed.
+            (Some(old), None) if entry.action == Action::Modified => old.content.clone(),
+            (None, None) if entry.action == Action::Modified => return Ok(()),
+            _ => saved.content(entry)?,
+        };
+        let new = FileState { content, mode: earlier_mode(entry, old.as_ref()) };
+        if let Some(old) = old.as_ref().filter(|old| old.content != new.content) {
+            self.check_unchanged(entry, &resolved, &old.content)?;
         }
         self.files.set(resolved, old, Some(new));
         Ok(())
@@ -249,7 +251,7 @@ impl<'w> Undo<'w> {
         }
         let old = self.current(&resolved)?;
         if let Some(old) = &old {
-            self.check_unchanged(entry, &resolved, old)?;
+            self.check_unchanged(entry, &resolved, &old.content)?;
         }
         self.files.set(resolved, old, None);
         Ok(())
@@ -260,24 +262,27 @@ impl<'w> Undo<'w> {
         let resolved = self.workspace.resolve_with(moved, OPERATION, FollowSymlinks::No)?;
         let missing = || Fault::NotFound.at(OPERATION, moved);
         let old = self.current(&resolved)?.ok_or_else(missing)?;
-        self.check_unchanged(entry, &resolved, &old)?;
+        self.check_unchanged(entry, &resolved, &old.content)?;
         let there = self.current(&to)?;
         if there.is_some() {
             return Err(Fault::Exists.at(OPERATION, &to.requested_path));
         }
-        let new = if entry.content.is_some() { saved.content(entry)? } else { old.clone() };
+        let content = if entry.content.is_some() { saved.content(entry)? } else { old.content.clone() };
+        let new = FileState { content, mode: earlier_mode(entry, Some(&old)) };
         self.files.moved(&resolved.path, &to.path);
         self.files.set(resolved, Some(old), None);
         self.files.set(to, there, Some(new));
         Ok(())
     }
 
-    /// Returns the content of a file after the steps that are pending.
-    fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileContent>> {
-        match self.files.content(&resolved.path) {
-            Some(planned) => Ok(planned.clone()),
-            None => resolved.stat.map(|_| resolved.content(self.workspace, OPERATION)).transpose(),
+    /// Returns the state of a file after the steps that are pending.
+    fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileState>> {
+        if let Some(planned) = self.files.state(&resolved.path) {
+            return Ok(planned.clone());
         }
+        let Some(_) = resolved.stat else { return Ok(None) };
+        let content = resolved.content(self.workspace, OPERATION)?;
+        Ok(Some(FileState { content, mode: resolved.location().mode(self.workspace.fs) }))
     }
 
     /// Fails if the content was changed since by another party, unless the caller sets `overwrite`.
@@ -301,3 +306,15 @@ impl<'w> Undo<'w> {
         self.unrestored.insert(path.to_owned());
     }
 }
+
+/// Returns the permission bits of a file before the change of `entry`. `now` is its current state.
+fn earlier_mode(entry: &Entry, now: Option<&FileState>) -> Option<u32> {
+    match now {
+        // A host that does not report bits sets none.
+        Some(now) => now.mode.map(|mode| entry.mode.unwrap_or(mode)),
+        None => entry.mode,
+    }
+}
+
+#[cfg(test)]
+mod tests;

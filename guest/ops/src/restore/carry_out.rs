@@ -16,7 +16,7 @@ use super::{OPERATION, Undo};
 
 impl Undo<'_> {
     pub(super) fn carry_out(&mut self) -> Result<()> {
-        let files = self.files.take();
+        let (files, mut modes) = self.files.take();
         // A directory that contains restored files is created in the same change; the others are created afterwards.
         let holds_a_file = |directory: &ResolvedPath| {
             let is_in =
@@ -24,12 +24,9 @@ impl Undo<'_> {
             files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.resolved)))
         };
         self.directories.retain(|directory| !holds_a_file(directory));
-        let modes = self.directory_modes.clone();
+        modes.extend(self.directory_modes.clone());
         let changes = Changes { files, others: self.others(), modes, ..Changes::default() };
         self.notes.extend(commit_all(self.workspace, OPERATION, changes)?);
-        for (resolved, mode) in std::mem::take(&mut self.file_modes) {
-            self.give_mode(&resolved, mode)?;
-        }
         // Outer directories are created before inner ones.
         let mut directories = std::mem::take(&mut self.directories);
         outer_first(&mut directories);
@@ -50,7 +47,10 @@ impl Undo<'_> {
                 Err(fault) => return Err(fault.at(OPERATION, &resolved.requested_path)),
             }
         }
-        Ok(())
+        // The new bits of a directory can make its entries inaccessible.
+        let mut remaining = std::mem::take(&mut self.remaining_modes);
+        remaining.sort_unstable_by_key(|(resolved, _)| std::cmp::Reverse(resolved.path.len()));
+        remaining.iter().try_for_each(|(resolved, mode)| self.give_mode(resolved, *mode))
     }
 
     /// Returns the backup entries of directories and links.
@@ -58,7 +58,11 @@ impl Undo<'_> {
         let made = self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
         let linked = self.links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
         let gone = self.emptied.iter().map(|resolved| links::gone(self.workspace, resolved));
-        made.chain(linked).chain(gone).collect()
+        let remaining = self.remaining_modes.iter().map(|(resolved, _)| Entry {
+            mode: resolved.location().mode(self.workspace.fs),
+            ..Entry::of(Action::Modified, &resolved.path, Kind::Directory)
+        });
+        made.chain(linked).chain(gone).chain(remaining).collect()
     }
 
     fn make(&self, resolved: &ResolvedPath) -> Result<()> {
@@ -77,7 +81,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Restores the permission bits of a file that still exists.
+    /// Restores the permission bits of a directory that still exists.
     fn give_mode(&self, resolved: &ResolvedPath, mode: u32) -> Result<()> {
         let fs = self.workspace.fs;
         if fs.mode(&resolved.dir, &resolved.name).is_none_or(|now| now == mode) {
