@@ -242,9 +242,8 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         };
         return Err(Error::new(Code::InvalidArgument, cause));
     }
-    let base = if list.path == "." { 0 } else { list.path.len() + 1 };
     let line = |entry: &response::Entry| {
-        let below = entry.path.get(base..).unwrap_or(&entry.path);
+        let below = list.below(entry);
         let (depth, name) = below.rsplit_once('/').map_or((0, below), |(above, name)| (above.split('/').count(), name));
         let mark = match entry.kind {
             Kind::Directory => "/",
