@@ -23,15 +23,21 @@ struct Fixture {
 impl Fixture {
     fn new(dialect: &'static str) -> Self {
         let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
-        let top = fs.preopens().remove(0).dir;
-        for (directory, count) in [("d", 1_500), ("m", 10_050)] {
-            fs.make_dir(&top, directory).unwrap();
-            let inner = fs.open_dir(&top, directory).unwrap();
-            for number in 0..count {
-                fs.open_file(&inner, &format!("{number:05}"), Open::CreateNew).unwrap();
-            }
+        let fixture = Self { fs, dialect, policy: Policy::parse("{}", dialect).unwrap() };
+        fixture.fill("d", 1_500, b"");
+        fixture.fill("m", 10_050, b"");
+        fixture
+    }
+
+    /// Makes a directory with so many files.
+    fn fill(&self, directory: &str, count: usize, content: &[u8]) {
+        let top = self.fs.preopens().remove(0).dir;
+        self.fs.make_dir(&top, directory).unwrap();
+        let inner = self.fs.open_dir(&top, directory).unwrap();
+        for number in 0..count {
+            let file = self.fs.open_file(&inner, &format!("{number:05}"), Open::CreateNew).unwrap();
+            self.fs.write(&file, 0, content).unwrap();
         }
-        Self { fs, dialect, policy: Policy::parse("{}", dialect).unwrap() }
     }
 
     fn put(&self, name: &str, text: &str) {
@@ -146,6 +152,10 @@ fn entries_after_the_ten_thousandth_are_listed() {
     assert_eq!(text.split_once('\n').unwrap().1, "10049");
     fixture.fails("list_dir", &list(10_051, 3), "offset exceeds directory entry count");
     fixture.fails("list_dir", &list(u64::MAX, u64::MAX), "offset exceeds directory entry count");
+    fixture.fill("g", 2_001, b"x\n");
+    let (_, text) = fixture.ok("grep_files", &json!({"pattern": "x", "path": "g", "limit": 9_999}));
+    // No larger limit shows more.
+    assert_eq!(end(&text), "[there are more files that match: a narrower `include` or `path` shows others]");
     let fixture = Fixture::new("lincona");
     let list = |offset: u64, limit: u64| json!({"path": ".", "offset": offset, "limit": limit});
     let (_, text) = fixture.ok("list_dir", &list(11_550, 5));
@@ -198,4 +208,74 @@ fn dispatch_takes_no_line_before_the_first() {
     let read = |last: i64| json!({"path": "f", "end_line": last});
     assert_eq!(fixture.ok("read_file", &read(-1)).1, "0: a\n1: b");
     fixture.fails("read_file", &read(-2), "argument `end_line`: it has to be at least 0, or -1");
+}
+
+/// A call that lists a part ends its text with a line that says so; a call that lists nothing is an error.
+#[test]
+fn every_listing_that_is_cut_says_so() {
+    let view = |path: &str| json!({"command": "view", "path": path});
+    let (all, x) = (100_000, json!({"pattern": "x", "path": "g"}));
+    for (dialect, calls) in [
+        (
+            "paddock",
+            vec![
+                ("list_dir", json!({"path": "m", "limit": all})),
+                ("list_dir", json!({"path": "m", "limit": all, "sort": "size"})),
+                ("list_dir", json!({"depth": 3, "limit": all})),
+                ("tree", json!({"path": "m", "limit": all})),
+                ("glob", json!({"pattern": "m/*", "limit": all})),
+                ("glob", json!({"pattern": "m/*", "limit": all, "sort": "modified"})),
+                ("grep", json!({"pattern": "x", "path": "g", "limit": all})),
+                ("grep", json!({"pattern": "x", "path": "g", "limit": all, "output": "files"})),
+                ("grep", json!({"pattern": "x", "path": "g", "limit": all, "output": "count"})),
+                ("read_files", json!({"glob": "g/*"})),
+                ("replace", json!({"pattern": "x", "replacement": "y", "path": "g"})),
+            ],
+        ),
+        (
+            "dispatch",
+            vec![
+                ("list_files", json!({"path": "m"})),
+                ("list_files", json!({"recursive": true})),
+                ("search_files", json!({"query": "x", "path": "g"})),
+            ],
+        ),
+        ("dotnet-prompt", vec![("list_directory", json!({"directory_path": "m", "recursive": true}))]),
+        ("chorus", vec![("file.list", json!({"path": "m"})), ("file.search", x.clone())]),
+        (
+            "weakincentives",
+            vec![("ls", json!({"path": "m"})), ("glob", json!({"pattern": "*", "path": "m"})), ("grep", x.clone())],
+        ),
+        ("lincona", vec![("list_dir", json!({"path": "m", "limit": 10_000})), ("grep_files", x.clone())]),
+        (
+            "mcp-filesystem",
+            vec![
+                ("list_directory", json!({"path": "m"})),
+                ("list_directory_with_sizes", json!({"path": "m", "sortBy": "size"})),
+                ("directory_tree", json!({"path": "m"})),
+                ("search_files", json!({"path": "m", "pattern": "*"})),
+            ],
+        ),
+        ("anthropic", vec![("str_replace_based_edit_tool", view("m")), ("memory", view("/memories"))]),
+        (
+            "codex",
+            vec![
+                ("list_dir", json!({"dir_path": "m", "limit": all})),
+                ("grep_files", json!({"pattern": "x", "path": "g", "limit": all})),
+            ],
+        ),
+    ] {
+        let fixture = Fixture::new(dialect);
+        fixture.fill("g", 10_050, b"x\n");
+        fixture.fill("memories", 10_050, b"");
+        for (tool, arguments) in calls {
+            let outcome = fixture.call(tool, &arguments);
+            let end = end(&outcome.text);
+            let is_said =
+                ["there are more", "there is more", "[more: ", "[truncated]", "[only the first", "ore than 1"];
+            let is_said = is_said.iter().any(|words| end.contains(words)) || end.contains("a limit ended the search");
+            assert!(outcome.truncated || outcome.error.is_some(), "{dialect} {tool} {arguments}: {end}");
+            assert!(is_said || end.contains("has more entries"), "{dialect} {tool} {arguments}: {end}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Decodes JSON into arguments that match their table row: every name is known, every type and range is valid, every
 //! default is filled in. Decoding has no side effects.
 
-use paddock_types::error::{Code, Error, Result};
+use paddock_policy::repeated_name::repeated_name;
+use paddock_types::error::{Code, Error, Result, printable};
 use paddock_types::request::Replacement;
 use serde_json::{Map, Value};
 
@@ -30,6 +31,10 @@ impl Args {
             let message = format!("the arguments of `{tool}` are {}, not a JSON object", a_type(&value));
             return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool, params)));
         };
+        if let Some(name) = repeated_name(arguments) {
+            let message = format!("the arguments of `{tool}` have `{}` twice in one object", printable(&name));
+            return Err(Error::new(Code::InvalidArgument, message).hint("name each argument once"));
+        }
         let values = fit(params, given, "")
             .map_err(|error| if error.hint.is_empty() { error.hint(usage(tool, params)) } else { error })?;
         Ok(Self { values })

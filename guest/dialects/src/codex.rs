@@ -242,9 +242,8 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         };
         return Err(Error::new(Code::InvalidArgument, cause));
     }
-    let base = if list.path == "." { 0 } else { list.path.len() + 1 };
     let line = |entry: &response::Entry| {
-        let below = entry.path.get(base..).unwrap_or(&entry.path);
+        let below = list.below(entry);
         let (depth, name) = below.rsplit_once('/').map_or((0, below), |(above, name)| (above.split('/').count(), name));
         let mark = match entry.kind {
             Kind::Directory => "/",
@@ -343,7 +342,8 @@ fn grep_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     let truncated = grep.truncated || grep.files.len() > max;
     let mut paths: Vec<_> = grep.files.iter().take(max).map(|file| asked.absolute(&file.path)).collect();
     if truncated {
-        paths.push("[there are more files that match: a larger `limit`, `include` or `path` shows others]".to_owned());
+        let more = if asked.args.whole("limit") < MAX_FILES { "a larger `limit`, " } else { "a narrower " };
+        paths.push(format!("[there are more files that match: {more}`include` or `path` shows others]"));
     }
     Ok(reported(paths.join("\n")).truncated(truncated))
 }

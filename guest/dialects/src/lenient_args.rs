@@ -2,6 +2,7 @@
 //! number or a boolean as a string, a list of one as its entry, JSON in a string, the name that other tools have for an
 //! argument, or a first and a last line where lines count from 1.
 
+use paddock_policy::repeated_name::repeated_name;
 use serde_json::{Map, Value};
 
 use crate::argument_names::same_argument;
@@ -134,6 +135,7 @@ pub fn fitted(param: &Param, mut value: Value) -> Value {
         && !matches!(param.kind, ParamKind::Text | ParamKind::Choice(_))
         && let Ok(parsed) = serde_json::from_str::<Value>(text)
         && (parsed.is_array() || !(parsed.is_string() || matches!(param.kind, ParamKind::Texts)))
+        && repeated_name(text).is_none()
     {
         value = parsed;
     }

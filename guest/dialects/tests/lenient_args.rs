@@ -134,3 +134,29 @@ fn every_mistake_is_reported_at_once() {
         assert!(message.contains(mistake), "{mistake}: {message}");
     }
 }
+
+#[test]
+fn no_tool_takes_a_name_that_is_given_twice() {
+    for dialect in paddock_dialects::registry::DIALECTS {
+        for tool in dialect.tools.iter().chain(dialect.commands) {
+            let Some(param) = tool.params.first() else { continue };
+            let twice = format!(r#"{{"{0}": "a", "{0}": "b"}}"#, param.name);
+            let error = Args::decode(tool.name, tool.params, &twice).err().unwrap();
+            let message = error.message();
+            assert!(
+                message.contains(&format!("have `{}` twice", param.name)),
+                "{} {}: {message}",
+                dialect.name,
+                tool.name
+            );
+        }
+    }
+    let within = r#"{"path": "f", "edits": [{"old_text": "a", "new_text": "b", "new_t\u0065xt": "c"}]}"#;
+    let tool = paddock::DIALECT.tool("edit_file").unwrap();
+    let error = Args::decode(tool.name, tool.params, within).err().unwrap().message();
+    assert!(error.contains("`new_text` twice"), "{error}");
+    // JSON in a string has no reading then, and stays a string.
+    let edit = r#"{"old_text": "a", "old_text": "b", "new_text": "c"}"#;
+    let error = edits(json!({"path": "f", "edits": edit})).unwrap_err();
+    assert!(error.contains("it is the string"), "{error}");
+}

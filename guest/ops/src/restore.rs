@@ -5,22 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
-use paddock_types::path::below;
-use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
 use paddock_vfs::content::FileContent;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup::{Action, Entry, Saved};
-use paddock_workspace::change::commit::{Changes, commit_all};
-use paddock_workspace::change::directories::make_missing;
-use paddock_workspace::change::links;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
 use chosen::{Chosen, ChosenEntry, choose};
-use files::PlannedFiles;
+use files::{FileState, PlannedFiles};
 
+mod carry_out;
 mod chosen;
 mod files;
 mod operation;
@@ -95,8 +91,8 @@ struct Undo<'w> {
     emptied: Vec<ResolvedPath>,
     /// Permission bits of restored directories by path.
     directory_modes: BTreeMap<String, u32>,
-    /// Files and directories that still exist, with their earlier permission bits.
-    file_modes: Vec<(ResolvedPath, u32)>,
+    /// Earlier permission bits of directories that exist and remain.
+    remaining_modes: Vec<(ResolvedPath, u32)>,
     /// Recorded paths whose change stays, each with a note.
     unrestored: BTreeSet<String>,
     notes: Vec<String>,
@@ -113,7 +109,7 @@ impl<'w> Undo<'w> {
             links: Vec::new(),
             emptied: Vec::new(),
             directory_modes: BTreeMap::new(),
-            file_modes: Vec::new(),
+            remaining_modes: Vec::new(),
             unrestored: BTreeSet::new(),
             notes: Vec::new(),
         }
@@ -139,11 +135,16 @@ impl<'w> Undo<'w> {
                 Ok(())
             }
             (Action::Created, _) => self.taken_away(entry, resolved),
+            (Action::Modified, Kind::Directory) => {
+                let is_dir = resolved.stat.is_some_and(|stat| stat.kind == Kind::Directory);
+                self.remaining_modes.extend(entry.mode.filter(|_| is_dir).map(|mode| (resolved, mode)));
+                Ok(())
+            }
             (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, resolved),
             (Action::Deleted, Kind::Directory) if self.is_emptied(&resolved) => {
                 // A later call had created the directory again.
                 self.emptied.retain(|emptied| emptied.path != resolved.path);
-                self.file_modes.extend(entry.mode.map(|mode| (resolved, mode)));
+                self.remaining_modes.extend(entry.mode.map(|mode| (resolved, mode)));
                 Ok(())
             }
             (Action::Deleted, Kind::Directory) => {
@@ -213,21 +214,18 @@ impl<'w> Undo<'w> {
         Err(Error::at(Code::ChangedSinceRead, OPERATION, &entry.path, cause).hint("move the link away, then restore"))
     }
 
-    /// Restores the old content unless it is current.
+    /// Restores the old content and permission bits unless they are current.
     fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
-        if entry.action == Action::Modified && entry.content.is_none() {
-            // The call wrote the content that was there, so none is stored.
-            return Ok(());
-        }
         let old = self.current(&resolved)?;
-        let new = saved.content(entry)?;
-        if let Some(mode) = entry.mode.filter(|_| resolved.stat.is_some()) {
-            self.file_modes.push((resolved.clone(), mode));
-        }
-        match &old {
-            Some(old) if *old == new => return Ok(()),
-            Some(old) => self.check_unchanged(entry, &resolved, old)?,
-            None => {}
+        let content = match (&old, entry.content) {
+            // The content stayed, and only the bits may have changed.
+            (Some(old), None) if entry.action == Action::Modified => old.content.clone(),
+            (None, None) if entry.action == Action::Modified => return Ok(()),
+            _ => saved.content(entry)?,
+        };
+        let new = FileState { content, mode: earlier_mode(entry, old.as_ref()) };
+        if let Some(old) = old.as_ref().filter(|old| old.content != new.content) {
+            self.check_unchanged(entry, &resolved, &old.content)?;
         }
         self.files.set(resolved, old, Some(new));
         Ok(())
@@ -253,7 +251,7 @@ impl<'w> Undo<'w> {
         }
         let old = self.current(&resolved)?;
         if let Some(old) = &old {
-            self.check_unchanged(entry, &resolved, old)?;
+            self.check_unchanged(entry, &resolved, &old.content)?;
         }
         self.files.set(resolved, old, None);
         Ok(())
@@ -264,24 +262,27 @@ impl<'w> Undo<'w> {
         let resolved = self.workspace.resolve_with(moved, OPERATION, FollowSymlinks::No)?;
         let missing = || Fault::NotFound.at(OPERATION, moved);
         let old = self.current(&resolved)?.ok_or_else(missing)?;
-        self.check_unchanged(entry, &resolved, &old)?;
+        self.check_unchanged(entry, &resolved, &old.content)?;
         let there = self.current(&to)?;
         if there.is_some() {
             return Err(Fault::Exists.at(OPERATION, &to.requested_path));
         }
-        let new = if entry.content.is_some() { saved.content(entry)? } else { old.clone() };
+        let content = if entry.content.is_some() { saved.content(entry)? } else { old.content.clone() };
+        let new = FileState { content, mode: earlier_mode(entry, Some(&old)) };
         self.files.moved(&resolved.path, &to.path);
         self.files.set(resolved, Some(old), None);
         self.files.set(to, there, Some(new));
         Ok(())
     }
 
-    /// Returns the content of a file after the steps that are pending.
-    fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileContent>> {
-        match self.files.content(&resolved.path) {
-            Some(planned) => Ok(planned.clone()),
-            None => resolved.stat.map(|_| resolved.content(self.workspace, OPERATION)).transpose(),
+    /// Returns the state of a file after the steps that are pending.
+    fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileState>> {
+        if let Some(planned) = self.files.state(&resolved.path) {
+            return Ok(planned.clone());
         }
+        let Some(_) = resolved.stat else { return Ok(None) };
+        let content = resolved.content(self.workspace, OPERATION)?;
+        Ok(Some(FileState { content, mode: resolved.location().mode(self.workspace.fs) }))
     }
 
     /// Fails if the content was changed since by another party, unless the caller sets `overwrite`.
@@ -299,99 +300,21 @@ impl<'w> Undo<'w> {
             .hint(phrase![Term::Overwrite, " restores it anyway; the present content is stored in a backup"]))
     }
 
-    fn carry_out(&mut self) -> Result<()> {
-        let files = self.files.take();
-        // A directory that contains restored files is created in the same change; the others are created afterwards.
-        let holds_a_file = |directory: &ResolvedPath| {
-            let is_in =
-                |resolved: &ResolvedPath| below(&resolved.path, &directory.path).is_some_and(|rest| !rest.is_empty());
-            files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.resolved)))
-        };
-        self.directories.retain(|directory| !holds_a_file(directory));
-        let modes = self.directory_modes.clone();
-        let changes = Changes { files, others: self.others(), modes, ..Changes::default() };
-        self.notes.extend(commit_all(self.workspace, OPERATION, changes)?);
-        for (resolved, mode) in std::mem::take(&mut self.file_modes) {
-            self.give_mode(&resolved, mode)?;
-        }
-        // Outer directories are created before inner ones.
-        let mut directories = std::mem::take(&mut self.directories);
-        outer_first(&mut directories);
-        for resolved in &directories {
-            self.make(resolved)?;
-        }
-        for (resolved, target) in std::mem::take(&mut self.links) {
-            links::link(self.workspace, OPERATION, &self.again(&resolved)?, &target)?;
-        }
-        let mut emptied = std::mem::take(&mut self.emptied);
-        outer_first(&mut emptied);
-        for resolved in emptied.iter().rev() {
-            self.workspace.check_change(resolved, OPERATION)?;
-            self.workspace.check_movable(resolved, OPERATION)?;
-            match links::remove(self.workspace, resolved) {
-                Ok(()) | Err(Fault::NotFound) => {}
-                Err(Fault::NotEmpty) => self.leave(&resolved.path, "holds other entries now, and is not removed"),
-                Err(fault) => return Err(fault.at(OPERATION, &resolved.requested_path)),
-            }
-        }
-        Ok(())
-    }
-
     /// Notes that the change of a recorded path stays.
     fn leave(&mut self, path: &str, reason: &str) {
         self.notes.push(format!("`{}` {reason}", printable(path)));
         self.unrestored.insert(path.to_owned());
     }
+}
 
-    /// Returns the backup entries of directories and links.
-    fn others(&self) -> Vec<Entry> {
-        let made = self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
-        let linked = self.links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
-        let gone = self.emptied.iter().map(|resolved| links::gone(self.workspace, resolved));
-        made.chain(linked).chain(gone).collect()
-    }
-
-    fn make(&self, resolved: &ResolvedPath) -> Result<()> {
-        let resolved = self.again(resolved)?;
-        if resolved.stat.is_some() {
-            return Ok(());
-        }
-        self.workspace.check_change(&resolved, OPERATION)?;
-        let to_error = |fault: Fault| fault.at(OPERATION, &resolved.requested_path);
-        let dir = make_missing(self.workspace.fs, &resolved, &mut Vec::new()).map_err(to_error)?;
-        self.workspace.fs.make_dir(&dir, &resolved.name).map_err(to_error)?;
-        if let Some(mode) = self.directory_modes.get(&resolved.path) {
-            self.workspace.fs.set_mode(&dir, &resolved.name, *mode).map_err(to_error)?;
-        }
-        self.changed(ChangeKind::Created, &resolved);
-        Ok(())
-    }
-
-    /// Restores the permission bits of a file that still exists.
-    fn give_mode(&self, resolved: &ResolvedPath, mode: u32) -> Result<()> {
-        let fs = self.workspace.fs;
-        if fs.mode(&resolved.dir, &resolved.name).is_none_or(|now| now == mode) {
-            return Ok(());
-        }
-        self.workspace.check_change(resolved, OPERATION)?;
-        match fs.set_mode(&resolved.dir, &resolved.name, mode) {
-            // The mode of a file with further hard links must not be changed.
-            Err(Fault::Access) => Ok(()),
-            other => other.map_err(|fault| fault.at(OPERATION, &resolved.requested_path)),
-        }
-    }
-
-    /// Resolves the path again after the files were restored.
-    fn again(&self, resolved: &ResolvedPath) -> Result<ResolvedPath> {
-        self.workspace.resolve_with(&resolved.requested_path, OPERATION, FollowSymlinks::No)
-    }
-
-    fn changed(&self, kind: ChangeKind, resolved: &ResolvedPath) {
-        self.workspace.changed(Change { kind, path: resolved.path.clone(), to: None, size: None });
+/// Returns the permission bits of a file before the change of `entry`. `now` is its current state.
+fn earlier_mode(entry: &Entry, now: Option<&FileState>) -> Option<u32> {
+    match now {
+        // A host that does not report bits sets none.
+        Some(now) => now.mode.map(|mode| entry.mode.unwrap_or(mode)),
+        None => entry.mode,
     }
 }
 
-/// Sorts directories so that outer ones come before inner ones.
-fn outer_first(directories: &mut [ResolvedPath]) {
-    directories.sort_unstable_by(|a, b| a.path.len().cmp(&b.path.len()).then_with(|| a.path.cmp(&b.path)));
-}
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ mod commands;
 mod limits;
 pub mod name;
 mod narrow;
+pub mod repeated_name;
 pub mod windows_path;
 
 pub use commands::Commands;

@@ -27,8 +27,6 @@ pub struct FileRange {
     size: u64,
     sha256: String,
     lends_mode: bool,
-    /// Permission bits for a new file with this content.
-    mode: Option<u32>,
 }
 
 impl From<Vec<u8>> for FileContent {
@@ -55,46 +53,21 @@ impl FileContent {
             hash.update(part);
             Ok(())
         })?;
-        Ok(Self::FileRange(FileRange {
-            location,
-            start,
-            size,
-            sha256: hex(&hash.finalize()),
-            lends_mode: false,
-            mode: None,
-        }))
+        Ok(Self::FileRange(FileRange { location, start, size, sha256: hex(&hash.finalize()), lends_mode: false }))
     }
 
     /// Describes the whole regular file at `location`, whose size and SHA-256 are known. With `lends_mode`, a new file
     /// with this content gets the mode of the file; the host must support that for the file's read-only root.
     pub fn known(location: OpenLocation, size: u64, sha256: String, lends_mode: bool) -> Self {
-        Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode, mode: None })
-    }
-
-    /// Sets the permission bits for a new file with this content.
-    pub fn with_mode(mut self, mode: Option<u32>) -> Self {
-        if let Self::FileRange(stored) = &mut self {
-            stored.mode = mode;
-        }
-        self
-    }
-
-    /// Returns the permission bits for a new file with this content, if known.
-    pub fn mode(&self) -> Option<u32> {
-        match self {
-            Self::FileRange(stored) => stored.mode,
-            Self::Bytes(..) => None,
-        }
+        Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode })
     }
 
     /// Transfers the mode of the content to the new file at `to`. In WASI only a rename can request this; a rename to a
     /// read-only file is refused by the host after it has transferred the mode.
-    pub fn give_mode(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
-        let Self::FileRange(FileRange { location, lends_mode, mode, .. }) = self else { return Ok(()) };
-        if *lends_mode {
+    pub fn give_mode(&self, fs: &dyn Filesystem, to: &OpenLocation) {
+        if let Self::FileRange(FileRange { location, lends_mode: true, .. }) = self {
             drop(to.rename(fs, location));
         }
-        mode.map_or(Ok(()), |mode| fs.set_mode(&to.dir, &to.name, mode))
     }
 
     /// Returns the size in bytes.

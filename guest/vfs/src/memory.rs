@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use paddock_types::entry::{Kind, Time};
 
+use crate::open_location::is_temporary;
 use crate::{Dir, DirEntry, Fault, File, Filesystem, FsResult, Listing, MAX_OFFSET, Open, Preopen, Stat};
 
 mod checkpoints;
@@ -29,7 +30,8 @@ pub struct Inode {
     content: RefCell<MemoryContent>,
     links: Cell<u64>,
     modified: Cell<Time>,
-    /// Mode bits, if the entry came from an archive.
+    /// Mode bits, if an archive or an operation has set them; the default of [`Inode::permission_bits`] otherwise.
+    /// They are only kept and reported: every entry can be read and changed.
     mode: Cell<Option<u32>>,
     /// Whether its bytes count.
     is_counted: Cell<bool>,
@@ -230,7 +232,10 @@ impl Filesystem for MemoryFs {
                 (_, Kind::Directory) => return Err(Fault::IsDirectory),
                 _ => {
                     there.links.set(there.links.get().saturating_sub(1));
-                    moved.mode.set(moved.mode.get().or(there.mode.get()));
+                    // Like a host that carries modes over: the new content of a file takes the mode of the old.
+                    if is_temporary(name) {
+                        moved.mode.set(moved.mode.get().or(there.mode.get()));
+                    }
                 }
             }
         }
@@ -264,6 +269,15 @@ impl Filesystem for MemoryFs {
         change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))
     }
 
+    fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {
+        Some(entry(dir, name).ok()?.permission_bits())
+    }
+
+    fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
+        entry(dir, name)?.mode.set(Some(mode & 0o777));
+        Ok(())
+    }
+
     fn random(&self) -> u64 {
         // SplitMix64 suffices: the names must only be unique, because no other process sees this tree.
         let next = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -294,17 +308,8 @@ impl Inode {
         })
     }
 
-    fn deep_clone(node: &Node) -> Node {
-        let content = match &*node.content.borrow() {
-            MemoryContent::File(bytes) => MemoryContent::File(Rc::clone(bytes)),
-            MemoryContent::Directory(entries) => MemoryContent::Directory(
-                entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect(),
-            ),
-            MemoryContent::Link(target) => MemoryContent::Link(target.clone()),
-        };
-        let copy = Self::new(content, node.modified.get(), node.is_counted.get());
-        copy.mode.set(node.mode.get());
-        copy
+    fn permission_bits(&self) -> u32 {
+        self.mode.get().unwrap_or(if self.kind() == Kind::Directory { 0o755 } else { 0o644 })
     }
 
     fn kind(&self) -> Kind {

@@ -61,11 +61,10 @@ fn pack_entry(
     let mut header = tar::Header::new_gnu();
     header.set_mtime(stat.modified.map_or(0, |modified| modified.seconds));
     header.set_size(0);
-    let mode = memory.mode(dir, name).map_err(other)?;
+    header.set_mode(memory.mode(dir, name).unwrap_or(0o644));
     match stat.kind {
         Kind::Directory => {
             header.set_entry_type(tar::EntryType::Directory);
-            header.set_mode(mode.unwrap_or(0o755));
             archive.append_data(&mut header, path, std::io::empty())
         }
         Kind::Link => {
@@ -76,7 +75,6 @@ fn pack_entry(
         Kind::File | Kind::Other => {
             let bytes = bytes(memory, dir, name, &stat).map_err(other)?;
             header.set_size(bytes.len() as u64);
-            header.set_mode(mode.unwrap_or(0o644));
             archive.append_data(&mut header, path, bytes.as_slice())
         }
     }

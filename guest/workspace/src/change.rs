@@ -4,6 +4,7 @@ pub mod backup;
 pub mod commit;
 pub mod directories;
 pub mod file_change;
+mod file_modes;
 pub mod journal;
 pub mod links;
 pub mod step;

@@ -150,8 +150,7 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     let mut lines = vec![head(path), format!("{}\t{top}", human(total))];
     for entry in shown {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
-        let below = entry.path.get(list.path.len() + 1..).unwrap_or_default();
-        lines.push(format!("{}\t{top}/{}{slash}", human(size(entry)), printable(below)));
+        lines.push(format!("{}\t{top}/{}{slash}", human(size(entry)), printable(list.below(entry))));
     }
     if list.truncated {
         lines.push(format!(

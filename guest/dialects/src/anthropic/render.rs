@@ -83,10 +83,9 @@ fn directory(asked: &CallContext<'_>, path: &str, list: &response::List) -> Resu
         ));
     }
     let base = path.trim_end_matches('/');
-    let top = if list.path == "." { 0 } else { list.path.len() + 1 };
     let below = |entry: &response::Entry| {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
-        format!("{base}/{}{slash}", printable(entry.path.get(top..).unwrap_or(&entry.path)))
+        format!("{base}/{}{slash}", printable(list.below(entry)))
     };
     let mut lines = vec![
         format!("Here's the files and directories up to 2 levels deep in {path}, excluding hidden items:"),

@@ -83,6 +83,22 @@ impl<'w> Chosen<'w> {
         entries
     }
 
+    /// Fails if several calls together changed more entries than one call may. A single call can always be undone.
+    fn check_count(&self, max: u64) -> Result<()> {
+        if self.calls.len() < 2 {
+            return Ok(());
+        }
+        let (entries, mut paths) = (self.entries(), BTreeSet::new());
+        let excess = entries.iter().find(|chosen| paths.insert(&chosen.entry.path) && paths.len() as u64 > max);
+        let Some(excess) = excess else { return Ok(()) };
+        let cause = format!("these calls changed more than {max} files and directories, the maximum of one call");
+        let error = Error::new(Code::LimitExceeded, format!("{cause} (`limits.max_files`); nothing was changed"));
+        Err(match excess.calls_before {
+            0 => error.hint(phrase![Term::Backup, format!(" {} undoes the latest call by itself", excess.call.id)]),
+            calls => error.hint(phrase![Term::Last, format!(" {calls} undoes the later ones")]),
+        })
+    }
+
     /// Fails, without naming a path, if `.agentignore` hides a path of the entries from the caller.
     pub fn check_visible(&self, workspace: &Workspace<'_>) -> Result<()> {
         let mut entries = self.entries().into_iter().map(|chosen| chosen.entry);
@@ -128,6 +144,7 @@ pub fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Resu
             ],
         ));
     }
+    chosen.check_count(workspace.policy.limits.max_files)?;
     Ok(chosen)
 }
 
@@ -206,6 +223,30 @@ mod tests {
     use crate::restore::{affected, run};
 
     use super::*;
+
+    #[test]
+    fn several_calls_are_not_undone_beyond_the_limit_of_files() {
+        let mut fixture = Fixture::new(&[("d/a", b"1"), ("d/b", b"2"), ("x", b"3"), ("y", b"4")]);
+        let delete = |path: &str| {
+            let delete = Delete { path: path.to_owned(), recursive: true, files_only: false };
+            let Response::Delete(deleted) = fixture.run(Request::Delete(delete)).unwrap().0 else { panic!() };
+            deleted.backup
+        };
+        let [directory, _, _] = ["d", "x", "y"].map(delete);
+        let gone = fixture.tree();
+        fixture.policy.limits.max_files = 2;
+        let restore = |last| fixture.run(Request::Restore(Restore { last: Some(last), ..Restore::default() }));
+        let error = restore(3).unwrap_err();
+        assert_eq!((error.code, fixture.tree()), (Code::LimitExceeded, gone));
+        assert!(
+            error.message().contains("limits.max_files") && format!("{error:?}").contains(" 2 undoes"),
+            "{error:?}"
+        );
+        restore(2).unwrap();
+        // A single call can always be undone.
+        fixture.restore(directory);
+        assert_eq!(fixture.tree().iter().filter(|line| line.contains(": ")).count(), 4);
+    }
 
     /// The rule is newer than the change.
     #[test]

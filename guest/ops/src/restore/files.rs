@@ -1,4 +1,5 @@
-//! The files of an undo: the content that each path has after the undo, planned before anything is changed.
+//! The files of an undo: the content and permission bits that each path has after the undo, planned before anything is
+//! changed.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +17,21 @@ pub struct PlannedFiles {
     moves: Vec<(String, String)>,
 }
 
+/// State of a file.
+#[derive(Clone, PartialEq)]
+pub struct FileState {
+    /// Content.
+    pub content: FileContent,
+    /// Permission bits, if the host reports them.
+    pub mode: Option<u32>,
+}
+
 struct PlannedFile {
     resolved: ResolvedPath,
-    /// Content before the undo; `None` if no file exists.
-    old: Option<FileContent>,
-    /// Content after the undo; `None` if no file remains.
-    new: Option<FileContent>,
+    /// State before the undo; `None` if no file exists.
+    old: Option<FileState>,
+    /// State after the undo; `None` if no file remains.
+    new: Option<FileState>,
 }
 
 impl PlannedFile {
@@ -41,8 +51,8 @@ impl PlannedFiles {
         !self.files.iter().any(PlannedFile::is_changed)
     }
 
-    /// Returns the planned content of the file at `path`; `None` if no change of the path is planned.
-    pub fn content(&self, path: &str) -> Option<&Option<FileContent>> {
+    /// Returns the planned state of the file at `path`; `None` if no change of the path is planned.
+    pub fn state(&self, path: &str) -> Option<&Option<FileState>> {
         self.file(path).map(|file| &file.new)
     }
 
@@ -54,8 +64,8 @@ impl PlannedFiles {
         self.files.get(self.index(path)?)
     }
 
-    /// Plans the content of a file. `now` is its content before the change: on disk, or planned.
-    pub fn set(&mut self, resolved: ResolvedPath, now: Option<FileContent>, new: Option<FileContent>) {
+    /// Plans the state of a file. `now` is its state before the change: on disk, or planned.
+    pub fn set(&mut self, resolved: ResolvedPath, now: Option<FileState>, new: Option<FileState>) {
         match self.index(&resolved.path).and_then(|index| self.files.get_mut(index)) {
             Some(file) => file.new = new,
             None => {
@@ -74,33 +84,39 @@ impl PlannedFiles {
         }
     }
 
-    /// Takes the changes of all files.
-    pub fn take(&mut self) -> Vec<FileChange> {
-        let planned = std::mem::take(self);
-        let mut targets: BTreeMap<String, u32> = BTreeMap::new();
-        let mut changes: Vec<Option<FileChange>> = Vec::new();
-        let is_moved = |from: &str, to: &str| {
-            planned.file(from).is_some_and(|file| file.old.is_some() && file.new.is_none())
-                && planned.file(to).is_some_and(|file| file.old.is_none() && file.new.is_some())
+    /// Takes the changes of all files, and the permission bits that they set, by path.
+    pub fn take(&mut self) -> (Vec<FileChange>, BTreeMap<String, u32>) {
+        let mut planned = std::mem::take(self);
+        let is_moved = |from: &PlannedFile, to: &PlannedFile| {
+            from.old.is_some() && from.new.is_none() && to.old.is_none() && to.new.is_some()
         };
-        for (from, to) in planned.moves.iter().filter(|(from, to)| is_moved(from, to)) {
-            if let Some(target) = planned.known.get(to) {
-                targets.insert(from.clone(), *target);
+        let mut moved = BTreeMap::new();
+        for (from, to) in &planned.moves {
+            if let (Some(source), Some(target)) = (planned.file(from), planned.file(to))
+                && is_moved(source, target)
+            {
+                moved.insert(from.clone(), to.clone());
             }
         }
-        for file in planned.files {
-            let PlannedFile { resolved, old, new } = file;
-            changes.push(Some(FileChange { resolved, old, new, to: None }));
-        }
-        for (from, target) in targets {
-            let source = planned.known.get(&from).and_then(|index| usize::try_from(*index).ok());
-            let target = usize::try_from(target).ok().and_then(|target| changes.get_mut(target)).and_then(Option::take);
-            let source = source.and_then(|source| changes.get_mut(source)).and_then(Option::as_mut);
-            if let (Some(source), Some(target)) = (source, target) {
-                source.new = target.new;
-                source.to = Some(target.resolved);
+        let mut targets = BTreeMap::new();
+        for (from, to) in moved {
+            if let Some(target) = planned.index(&to).and_then(|index| planned.files.get_mut(index)) {
+                targets.insert(from, (target.resolved.clone(), target.new.take()));
             }
         }
-        changes.into_iter().flatten().filter(|change| change.to.is_some() || change.old != change.new).collect()
+        let (mut changes, mut modes) = (Vec::new(), BTreeMap::new());
+        for PlannedFile { resolved, old, new } in planned.files {
+            let (to, new) = targets.remove(&resolved.path).map_or((None, new), |(to, new)| (Some(to), new));
+            if to.is_none() && old == new {
+                continue;
+            }
+            let mode = new.as_ref().and_then(|new| new.mode);
+            let is_same = old.as_ref().is_some_and(|old| old.mode == mode);
+            let content = |state: FileState| state.content;
+            let change = FileChange { resolved, old: old.map(content), new: new.map(content), to };
+            modes.extend(mode.filter(|_| !is_same).map(|mode| (change.path().to_owned(), mode)));
+            changes.push(change);
+        }
+        (changes, modes)
     }
 }

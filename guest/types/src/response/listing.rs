@@ -1,5 +1,6 @@
 //! Results that list entries: of one directory, of a tree, of the matches of a glob.
 
+use crate::path::below;
 use serde::Serialize;
 
 use crate::entry::Kind;
@@ -41,6 +42,14 @@ pub struct List {
     /// Number of entries before the first one, at most the number that the request leaves out.
     #[serde(skip)]
     pub passed: u64,
+}
+
+impl List {
+    /// Returns the path of an entry below the listed directory.
+    pub fn below<'e>(&self, entry: &'e Entry) -> &'e str {
+        let base = if self.path == "." { "" } else { &self.path };
+        below(&entry.path, base).unwrap_or(&entry.path)
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -1,10 +1,12 @@
 //! Named copies of the trees. The bytes of a file are shared until it is written, so a checkpoint costs the memory of
 //! its names and of later changes.
 
+use std::rc::Rc;
+
 use paddock_types::error::{Code, Error, Result};
 
 use crate::checkpoint::check_name;
-use crate::memory::{Inode, MemoryFs};
+use crate::memory::{Inode, MemoryContent, MemoryFs, Node};
 
 /// Checkpoints that there may be.
 const MAX_CHECKPOINTS: usize = 100;
@@ -46,5 +48,20 @@ impl MemoryFs {
     /// Returns the names of all checkpoints, in order.
     pub fn checkpoints(&self) -> Vec<String> {
         self.checkpoints.borrow().keys().cloned().collect()
+    }
+}
+
+impl Inode {
+    pub(super) fn deep_clone(node: &Node) -> Node {
+        let content = match &*node.content.borrow() {
+            MemoryContent::File(bytes) => MemoryContent::File(Rc::clone(bytes)),
+            MemoryContent::Directory(entries) => MemoryContent::Directory(
+                entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect(),
+            ),
+            MemoryContent::Link(target) => MemoryContent::Link(target.clone()),
+        };
+        let copy = Self::new(content, node.modified.get(), node.is_counted.get());
+        copy.mode.set(node.mode.get());
+        copy
     }
 }

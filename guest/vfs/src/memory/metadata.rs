@@ -11,15 +11,4 @@ impl MemoryFs {
         entry(dir, name)?.modified.set(modified);
         Ok(())
     }
-
-    /// Keeps the mode bits of `name` for snapshots; nothing here heeds them.
-    pub fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
-        entry(dir, name)?.mode.set(Some(mode & 0o777));
-        Ok(())
-    }
-
-    /// Returns the mode bits of `name` that came from an archive.
-    pub fn mode(&self, dir: &Dir, name: &str) -> FsResult<Option<u32>> {
-        Ok(entry(dir, name)?.mode.get())
-    }
 }

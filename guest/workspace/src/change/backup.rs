@@ -370,7 +370,7 @@ impl<'w> Saved<'w> {
             return Err(Error::at(Code::Io, "restore", &entry.path, "its backup is damaged")
                 .hint("another backup may hold the file too"));
         }
-        Ok(content.with_mode(entry.mode))
+        Ok(content)
     }
 }
 

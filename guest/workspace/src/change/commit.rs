@@ -23,6 +23,7 @@ use crate::Workspace;
 use crate::change::backup;
 use crate::change::backup::{Action, Draft, Entry};
 use crate::change::file_change::FileChange;
+use crate::change::file_modes::FileModes;
 use crate::change::journal::Journal;
 use crate::change::step::{Step, Work};
 use crate::change::stored_location::StoredLocation;
@@ -38,7 +39,8 @@ pub struct Changes {
     pub directories: Vec<ResolvedPath>,
     /// Changes of links and directories that the caller makes afterwards; the backup records them.
     pub others: Vec<Entry>,
-    /// Permission bits of new directories, by path.
+    /// Permission bits of new directories, and of files after their change, by path. A change of a file whose content
+    /// stays only sets them.
     pub modes: BTreeMap<String, u32>,
 }
 
@@ -57,7 +59,7 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
     directories.iter().try_for_each(|resolved| workspace.check_change(resolved, operation))?;
     for change in &mut changes {
         check(workspace, operation, change)?;
-        let step = plan(workspace, operation, change, &mut notes)?;
+        let step = plan(workspace, operation, (change, &modes), &mut notes)?;
         if step.in_place {
             hold(workspace, operation, change)?;
         }
@@ -67,7 +69,7 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
         return Ok(notes);
     }
     let before = workspace.backup();
-    notes.extend(keep(workspace, operation, &changes, &journal, others)?);
+    notes.extend(keep(workspace, operation, (&changes, &modes), &journal, others)?);
     // If this change has no backup, the last backup belongs to an earlier change and must stay.
     let forget = || {
         if workspace.backup() != before {
@@ -78,9 +80,9 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
         return Ok(notes);
     }
     journal.write(workspace).inspect_err(|_| forget())?;
-    let mut made = Vec::new();
+    let (mut made, mut file_modes) = (Vec::new(), FileModes::new(&modes));
     let carried_out = prepare(workspace, operation, (&changes, &directories, &modes), &journal, &mut made)
-        .and_then(|works| carry_out(workspace, operation, &works, &journal))
+        .and_then(|works| carry_out(workspace, operation, &works, &journal, &mut file_modes))
         .and_then(|()| give_modes(workspace, operation, &journal, &modes, 0));
     match carried_out {
         Ok(()) => {
@@ -88,7 +90,11 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
             changes.iter().for_each(|change| record(workspace, change));
             Ok(notes)
         }
-        Err(error) => Err(take_back(workspace, &changes, &journal, &made, error, forget)),
+        Err(error) => {
+            let error = take_back(workspace, &changes, &journal, &made, error, forget);
+            file_modes.take_back(workspace.fs);
+            Err(error)
+        }
     }
 }
 
@@ -96,7 +102,7 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
 fn keep(
     workspace: &Workspace<'_>,
     operation: &str,
-    changes: &[FileChange],
+    (changes, modes): (&[FileChange], &BTreeMap<String, u32>),
     journal: &Journal,
     others: Vec<Entry>,
 ) -> Result<Option<String>> {
@@ -116,7 +122,8 @@ fn keep(
             (None, Some(_), None) => Action::Deleted,
         };
         let to = change.to.as_ref().map(|to| to.path.clone());
-        let mode = change.replaced().and_then(|_| workspace.fs.mode(&change.resolved.dir, &change.resolved.name));
+        let has_mode = change.replaced().is_some() || (change.old.is_some() && modes.contains_key(change.path()));
+        let mode = if has_mode { change.resolved.location().mode(workspace.fs) } else { None };
         draft.add(Entry { to, mode, ..Entry::file(action, path, after) }, change.replaced())?;
     }
     draft.finish().map(|()| None)
@@ -150,10 +157,14 @@ fn prepare<'c>(
     give_modes(workspace, operation, journal, modes, OWNER)?;
     for (work, change) in &works {
         if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {
-            let created = temporary.create(fs, new);
-            let requested_path =
-                created.and_then(|()| if change.old.is_none() { new.give_mode(fs, temporary) } else { Ok(()) });
-            requested_path.map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
+            let mut created = temporary.create(fs, new);
+            if created.is_ok() && change.old.is_none() {
+                new.give_mode(fs, temporary);
+                if let Some(mode) = modes.get(change.path()) {
+                    created = fs.set_mode(&temporary.dir, &temporary.name, *mode);
+                }
+            }
+            created.map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
         }
     }
     Ok(works)
@@ -183,6 +194,7 @@ fn carry_out(
     operation: &str,
     works: &[(Work<'_>, &FileChange)],
     journal: &Journal,
+    modes: &mut FileModes<'_>,
 ) -> Result<()> {
     let fs = workspace.fs;
     if works.len() > 1 || journal.steps.iter().any(|step| step.in_place) {
@@ -193,7 +205,10 @@ fn carry_out(
         work.check_fresh(fs, operation, change)?;
     }
     for (work, change) in works {
-        work.apply(fs).map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
+        modes.narrow(fs, change);
+        work.apply(fs)
+            .and_then(|()| modes.set(fs, change, work.result()))
+            .map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
     }
     sync_all(fs, operation, works)?;
     let tidied = tidy(workspace, operation, works, journal);
@@ -294,7 +309,12 @@ fn hold(workspace: &Workspace<'_>, operation: &str, change: &mut FileChange) -> 
     Ok(())
 }
 
-fn plan(workspace: &Workspace<'_>, operation: &str, change: &FileChange, notes: &mut Vec<String>) -> Result<Step> {
+fn plan(
+    workspace: &Workspace<'_>,
+    operation: &str,
+    (change, modes): (&FileChange, &BTreeMap<String, u32>),
+    notes: &mut Vec<String>,
+) -> Result<Step> {
     let policy = workspace.policy;
     let links = change.resolved.stat.map_or(1, |stat| stat.links);
     let rewritten = change.old.is_some() && change.new.is_some() && change.old != change.new;
@@ -314,7 +334,7 @@ fn plan(workspace: &Workspace<'_>, operation: &str, change: &FileChange, notes: 
     Ok(Step {
         target: StoredLocation::of(workspace, &change.resolved),
         to: change.to.as_ref().map(|to| StoredLocation::of(workspace, to)),
-        temporary: has_temporary.then(|| temporary(workspace, change)),
+        temporary: has_temporary.then(|| temporary(workspace, change, modes)),
         backup: temporary_name(workspace.fs),
         old: change.old.as_ref().map(|old| old.sha256().to_owned()),
         new: change.new.as_ref().map(|new| new.sha256().to_owned()),
@@ -324,8 +344,8 @@ fn plan(workspace: &Workspace<'_>, operation: &str, change: &FileChange, notes: 
 
 /// Returns the name of the temporary file. The file is private to its owner if it later gets the mode of the old file
 /// or a known mode.
-fn temporary(workspace: &Workspace<'_>, change: &FileChange) -> String {
-    let has_mode = change.old.is_some() || change.new.as_ref().is_some_and(|new| new.mode().is_some());
+fn temporary(workspace: &Workspace<'_>, change: &FileChange, modes: &BTreeMap<String, u32>) -> String {
+    let has_mode = change.old.is_some() || modes.contains_key(change.path());
     if has_mode { private_name(workspace.fs) } else { temporary_name(workspace.fs) }
 }
 

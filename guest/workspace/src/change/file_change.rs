@@ -17,6 +17,11 @@ pub struct FileChange {
 }
 
 impl FileChange {
+    /// Returns the path after the change.
+    pub fn path(&self) -> &str {
+        &self.to.as_ref().unwrap_or(&self.resolved).path
+    }
+
     /// Returns the content that the change replaces or removes.
     pub fn replaced(&self) -> Option<&FileContent> {
         self.old.as_ref().filter(|_| self.old != self.new)

@@ -94,6 +94,11 @@ impl Work<'_> {
         }
     }
 
+    /// Returns the location of the file after the step.
+    pub fn result(&self) -> &OpenLocation {
+        self.to.as_ref().unwrap_or(&self.target)
+    }
+
     fn move_to(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
         match self.target.move_to_free(fs, to) {
             // A crash came after the link and before the removal of the old name.

@@ -1,5 +1,6 @@
 //! Parsing of a line from the client to a message, with the bounds on one message.
 
+use paddock_policy::repeated_name::repeated_name;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;
@@ -52,6 +53,10 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
             Parsed::Invalid(error, Some(request.id))
         }
         Ok(message) => {
+            // Parsing took the last value of such a name; the user may have approved the first.
+            if let Some(name) = std::str::from_utf8(line).ok().and_then(repeated_name) {
+                return refused(line, format!("an object of the message has the name {name:?} twice"));
+            }
             let weight = line.len().saturating_add(values.saturating_mul(VALUE_BYTES));
             Parsed::Message(Box::new(message), weight)
         }
@@ -197,6 +202,18 @@ mod tests {
         let batch = format!("[{}0]", "5,".repeat(MAX_VALUES));
         let (code, message, id) = refusal(&batch).unwrap();
         assert!(code == -32600 && message.contains("65536 JSON values") && id.is_none(), "{message}");
+    }
+
+    #[test]
+    fn a_name_that_is_given_twice_is_refused() {
+        let call = |arguments: &str| {
+            let params = format!(r#"{{"name": "read_file", "arguments": {arguments}}}"#);
+            format!(r#"{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {params}}}"#)
+        };
+        assert!(refusal(&call(r#"{"path": "a", "other": {"path": "b"}}"#)).is_none());
+        let (message, id) = refusal(&call(r#"{"path": "a", "p\u0061th": "b"}"#)).unwrap();
+        assert!(message.contains("\"path\" twice"), "{message}");
+        assert_eq!(id, Some(RequestId::Number(7)));
     }
 
     #[test]

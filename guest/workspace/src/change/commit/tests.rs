@@ -227,7 +227,8 @@ fn hard_links_are_broken_kept_or_refused() {
 fn only_what_is_rewritten_is_rewritten_in_place() {
     for (policy, in_place) in [(CARRIES_MODES, false), ("{}", true)] {
         with(policy, &[("a", "a\n"), ("b", "b\n")], |workspace| {
-            let step = |change: &FileChange| plan(workspace, "change", change, &mut Vec::new()).unwrap();
+            let step =
+                |change: &FileChange| plan(workspace, "change", (change, &BTreeMap::new()), &mut Vec::new()).unwrap();
             let kinds = [
                 (write(workspace, "a", "new\n"), in_place, true),
                 (FileChange { to: Some(resolved(workspace, "c")), ..write(workspace, "a", "new\n") }, in_place, true),
@@ -321,5 +322,30 @@ fn each_directory_is_made_once_and_outer_ones_first() {
         assert_eq!(to_make("there/x/y/z"), ["there/x", "there/x/y"]);
         assert_eq!(to_make("a/b/c"), ["a", "a/b"]);
         assert!(to_make("there/d").is_empty() && to_make("file").is_empty());
+    });
+}
+
+/// The bits of a file change with its content, or not at all.
+#[test]
+fn permission_bits_are_part_of_the_change() {
+    with(CARRIES_MODES, &[("a", "a\n"), ("b", "b\n"), ("c", "c\n")], |workspace| {
+        let mode = |path: &str| resolved(workspace, path).location().mode(workspace.fs).unwrap();
+        let modes: BTreeMap<_, _> =
+            [("a", 0o600), ("b", 0o755), ("new", 0o640)].map(|(path, mode)| (path.to_owned(), mode)).into();
+        let stale = FileChange { old: Some(b"other\n".to_vec().into()), ..write(workspace, "c", "C\n") };
+        let same = FileChange { new: Some(b"b\n".to_vec().into()), ..write(workspace, "b", "") };
+        let files = |last: Option<FileChange>| {
+            let same =
+                FileChange { resolved: same.resolved.clone(), old: same.old.clone(), new: same.new.clone(), to: None };
+            [write(workspace, "a", "A\n"), same, write(workspace, "new", "new\n")].into_iter().chain(last).collect()
+        };
+        let changes = |last| Changes { files: files(last), modes: modes.clone(), ..Changes::default() };
+        commit_all(workspace, "restore", changes(Some(stale))).unwrap_err();
+        assert_eq!((mode("a"), mode("b"), text(workspace, "a").as_deref()), (0o644, 0o644, Some("a\n")));
+        commit_all(workspace, "restore", changes(None)).unwrap();
+        assert_eq!((mode("a"), mode("b"), mode("new"), mode("c")), (0o600, 0o755, 0o640, 0o644));
+        let record = backup::Saved::open(workspace, &workspace.backup().unwrap()).unwrap().record;
+        let recorded: Vec<_> = record.entries.iter().map(|entry| (entry.content.is_some(), entry.mode)).collect();
+        assert_eq!(recorded, [(true, Some(0o644)), (false, Some(0o644)), (false, None)]);
     });
 }
