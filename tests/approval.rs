@@ -270,7 +270,11 @@ fn a_write_is_shown_in_every_dialect() {
         ("weakincentives", "write_file", r#"{"file_path": "new.txt", "content": "evil\n"}"#),
         ("mcp-filesystem", "write_file", r#"{"path": "a.txt", "content": "evil\n"}"#),
         ("codex", "apply_patch", r#"{"input": "*** Begin Patch\n*** Add File: a.txt\n+evil\n*** End Patch\n"}"#),
-        ("anthropic", "str_replace_based_edit_tool", r#"{"command": "create", "path": "new.txt", "file_text": "evil\n"}"#),
+        (
+            "anthropic",
+            "str_replace_based_edit_tool",
+            r#"{"command": "create", "path": "new.txt", "file_text": "evil\n"}"#,
+        ),
     ] {
         let outcome = fixture.workspace.call_with(tool, arguments, &CallOptions::dialect(dialect));
         let plan = outcome.plan.unwrap_or_else(|| panic!("{dialect}: {}", outcome.text));

@@ -248,12 +248,9 @@ fn push_lines(out: &mut String, mark: char, text: &str, changed: Option<&Range<u
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         match changed {
-            Some(changed) if line.len() > LONG_LINE => push_part(
-                out,
-                mark,
-                line,
-                changed.start.saturating_sub(start)..changed.end.saturating_sub(start),
-            ),
+            Some(changed) if line.len() > LONG_LINE => {
+                push_part(out, mark, line, changed.start.saturating_sub(start)..changed.end.saturating_sub(start))
+            }
             _ => push_line(out, mark, line),
         }
         start += line.len();
@@ -269,7 +266,8 @@ fn push_part(out: &mut String, mark: char, line: &str, changed: Range<usize>) {
         return push_line(out, mark, line);
     }
     let (part, after) = (body.get(from..to).unwrap_or_default(), body.len() - to);
-    let _ = writeln!(out, "{mark}{part}\n\\ {from} bytes before this part of the line and {after} after it do not change");
+    let _ =
+        writeln!(out, "{mark}{part}\n\\ {from} bytes before this part of the line and {after} after it do not change");
     if body.len() == line.len() {
         out.push_str(NO_NEWLINE);
     }

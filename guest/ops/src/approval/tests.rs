@@ -79,7 +79,10 @@ fn a_written_file_is_shown_as_a_diff() {
         "append to `a.txt` (a file of 8 bytes)\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n two\n+three\n",
     );
     check_plan(write("a.txt", "one\ntwo\n"), "write `a.txt` (a file of 8 bytes)\nthe content stays the same\n");
-    check_plan(write("n\nl", "x\n"), "write `n\\nl` (nothing there now)\n--- a/n\\nl\n+++ b/n\\nl\n@@ -0,0 +1 @@\n+x\n");
+    check_plan(
+        write("n\nl", "x\n"),
+        "write `n\\nl` (nothing there now)\n--- a/n\\nl\n+++ b/n\\nl\n@@ -0,0 +1 @@\n+x\n",
+    );
     check_plan(
         write("crlf.txt", "one\n"),
         "write `crlf.txt` (a file of 5 bytes)\n--- a/crlf.txt\n+++ b/crlf.txt\n@@ -1 +1 @@\n-one\r\n+one\n",
@@ -149,7 +152,8 @@ fn a_plan_says_what_it_leaves_out() {
     assert!(whole.summary.len() <= 257 * 1024, "{} bytes", whole.summary.len());
     let (shown, last) = whole.summary.trim_end().rsplit_once('\n').unwrap();
     let omitted = 100_000 - shown.lines().filter(|line| *line == "+a line of text").count();
-    let start = format!("… {omitted} lines with {} bytes are not shown, SHA-256 of the whole text: ", whole.omitted_bytes);
+    let start =
+        format!("… {omitted} lines with {} bytes are not shown, SHA-256 of the whole text: ", whole.omitted_bytes);
     assert!(omitted > 1 && last.starts_with(&start), "{last}\n{start}");
     assert!(whole.omitted_bytes > 1_200_000, "{}", whole.omitted_bytes);
     assert_eq!(plan(&fixture, &write("big", "short\n")).omitted_bytes, 0);
@@ -180,22 +184,21 @@ fn a_replaced_file_is_shown_and_asked_about() {
     let fixture = Fixture::new(FILES);
     let there = [
         patch("*** Delete File: a.txt\n*** Add File: a.txt\n+new\n", Matching::Corrected),
-        patch("*** Delete File: b.txt\n*** Update File: a.txt\n*** Move to: b.txt\n", Matching::Corrected),
+        patch(
+            "*** Delete File: b.txt\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-two\n+2\n",
+            Matching::Corrected,
+        ),
         patch("*** Add File: a.txt\n+new\n", Matching::Codex),
         patch("*** Update File: a.txt\n*** Move to: b.txt\n@@\n-two\n+2\n", Matching::Codex),
         Request::Copy(transfer("a.txt", "b.txt", true)),
         Request::Move(Move(transfer("a.txt", "b.txt", true))),
-        Request::Pack(Pack {
-            sources: vec!["a.txt".to_owned()],
-            destination: "b.txt".to_owned(),
-            overwrite: true,
-        }),
+        Request::Pack(Pack { sources: vec!["a.txt".to_owned()], destination: "b.txt".to_owned(), overwrite: true }),
     ];
     there.iter().for_each(|request| check_asked(&fixture, request, true));
     let free = [
         patch("*** Update File: a.txt\n@@\n-two\n+2\n", Matching::Corrected),
         patch("*** Add File: new\n+new\n", Matching::Codex),
-        patch("*** Update File: a.txt\n*** Move to: new\n", Matching::Codex),
+        patch("*** Update File: a.txt\n*** Move to: new\n@@\n-two\n+2\n", Matching::Codex),
         Request::Copy(transfer("a.txt", "new", true)),
         Request::Move(Move(transfer("a.txt", "new", false))),
         Request::Pack(Pack { sources: vec!["a.txt".to_owned()], destination: "new".to_owned(), overwrite: true }),
