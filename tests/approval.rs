@@ -226,6 +226,74 @@ fn deleting_is_asked_about_by_every_way() {
     assert!(fixture.path("dir/b.txt").exists());
 }
 
+/// A file that another one replaces is lost like a deleted one. A file that gets other text is changed.
+#[test]
+fn replacing_a_file_is_asked_about_by_every_way() {
+    let fixture = Fixture::new("on-delete");
+    assert!(fixture.call("pack", r#"{"sources": ["a.txt"], "destination": "a.zip"}"#).ok);
+    fs::write(fixture.path("a.txt"), "two\n").unwrap();
+    let replaced = |patch: &str| serde_json::json!({ "patch": format!("*** Begin Patch\n{patch}*** End Patch") });
+    let add = replaced("*** Delete File: a.txt\n*** Add File: a.txt\n+new\n").to_string();
+    let r#move = replaced("*** Delete File: a.txt\n*** Update File: dir/b.txt\n*** Move to: a.txt\n@@\n-b\n+c\n");
+    for (tool, arguments) in [
+        ("move", r#"{"source": "dir/b.txt", "destination": "a.txt", "overwrite": true}"#),
+        ("copy", r#"{"source": "dir/b.txt", "destination": "a.txt", "overwrite": true}"#),
+        ("pack", r#"{"sources": ["dir"], "destination": "a.txt", "overwrite": true}"#),
+        ("unpack", r#"{"source": "a.zip", "destination": ".", "overwrite": true}"#),
+        ("apply_patch", &add),
+        ("apply_patch", &r#move.to_string()),
+    ] {
+        let plan = fixture.plan(tool, arguments);
+        assert!(plan.summary.contains("replace"), "{tool}: {}", plan.summary);
+        assert!(plan.paths.contains(&"a.txt".to_owned()), "{tool}: {:?}", plan.paths);
+    }
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "two\n");
+    for (tool, arguments) in [
+        ("write_file", r#"{"path": "a.txt", "content": "three\n"}"#),
+        ("copy", r#"{"source": "dir/b.txt", "destination": "free.txt", "overwrite": true}"#),
+        ("move", r#"{"source": "free.txt", "destination": "moved.txt", "overwrite": true}"#),
+        ("unpack", r#"{"source": "a.zip", "destination": "out", "overwrite": true}"#),
+    ] {
+        let outcome = fixture.call(tool, arguments);
+        assert!(outcome.ok, "{tool}: {}", outcome.text);
+    }
+}
+
+/// Every dialect that writes a file shows its content before a person approves it.
+#[test]
+fn a_write_is_shown_in_every_dialect() {
+    let fixture = Fixture::new("on-change");
+    for (dialect, tool, arguments) in [
+        ("paddock", "write_file", r#"{"path": "a.txt", "content": "evil\n"}"#),
+        ("paddock", "write_file", r#"{"path": "a.txt", "content": "evil\n", "append": true}"#),
+        ("chorus", "file.write", r#"{"path": "a.txt", "content": "evil\n"}"#),
+        ("weakincentives", "write_file", r#"{"file_path": "new.txt", "content": "evil\n"}"#),
+        ("mcp-filesystem", "write_file", r#"{"path": "a.txt", "content": "evil\n"}"#),
+        ("codex", "apply_patch", r#"{"input": "*** Begin Patch\n*** Add File: a.txt\n+evil\n*** End Patch\n"}"#),
+        (
+            "anthropic",
+            "str_replace_based_edit_tool",
+            r#"{"command": "create", "path": "new.txt", "file_text": "evil\n"}"#,
+        ),
+    ] {
+        let outcome = fixture.workspace.call_with(tool, arguments, &CallOptions::dialect(dialect));
+        let plan = outcome.plan.unwrap_or_else(|| panic!("{dialect}: {}", outcome.text));
+        assert!(plan.summary.contains("\n+evil\n"), "{dialect}: {}", plan.summary);
+    }
+}
+
+#[test]
+fn a_plan_that_is_not_whole_says_so() {
+    let fixture = Fixture::new("on-change");
+    let content = "a line of text\n".repeat(100_000);
+    let arguments = serde_json::json!({ "path": "a.txt", "content": content }).to_string();
+    let plan = fixture.plan("write_file", &arguments);
+    assert!(plan.omitted_bytes > 1_200_000 && plan.summary.len() < 257 * 1024, "{}", plan.omitted_bytes);
+    let last = plan.summary.lines().last().unwrap_or_default();
+    assert!(last.contains(&format!("{} bytes are not shown", plan.omitted_bytes)), "{last}");
+    assert!(fixture.granted("write_file", &arguments, &fixture.workspace.grant(&plan, LONG)).ok);
+}
+
 #[test]
 fn a_model_cannot_say_that_it_is_approved() {
     let fixture = Fixture::new("on-delete");
@@ -252,7 +320,7 @@ fn a_replacement_is_asked_about_when_it_is_made() {
     let plan = fixture.plan("replace", &call);
     assert_eq!(plan.paths, ["a.txt", "dir/b.txt"]);
     assert!(plan.summary.starts_with("replace in `a.txt` (a file of 4 bytes)\n"), "{}", plan.summary);
-    assert!(plan.summary.contains("a.txt\n1: «one → oB»\n"), "{}", plan.summary);
+    assert!(plan.summary.contains("+++ b/a.txt\n@@ -1 +1 @@\n-one\n+oB\n"), "{}", plan.summary);
     let grant = fixture.workspace.grant(&plan, LONG);
     fs::write(fixture.path("dir/b.txt"), "b b\n").unwrap();
     // No approval is requested for a call that would fail.

@@ -192,8 +192,8 @@ impl search::Guest for Component {
 
 impl asking::Guest for Component {
     fn pending() -> Option<asking::Plan> {
-        let Plan { digest, summary, paths } = PENDING.take()?;
-        Some(asking::Plan { digest, summary, paths })
+        let Plan { digest, summary, omitted_bytes, paths } = PENDING.take()?;
+        Some(asking::Plan { digest, summary, omitted_bytes, paths })
     }
 
     fn decide(decision: asking::Decision) {

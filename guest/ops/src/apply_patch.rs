@@ -1,7 +1,7 @@
 //! Applies a patch to all its files or to none. Every file is read and changed in memory, in the order of the patch,
 //! before the first file is written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use paddock_patch::{Action, FilePatch, Hunk, MAX_REJECTS, plan};
 use paddock_text::encoding::is_binary;
@@ -48,6 +48,8 @@ struct Plan<'w> {
     known: HashMap<String, usize>,
     sections: Vec<(PatchAction, String)>,
     notes: Vec<String>,
+    /// Paths of files that an added or moved file replaces.
+    replaced: BTreeSet<String>,
     /// Parts and hunks that do not apply, each with its error.
     failures: Vec<Error>,
     total: usize,
@@ -90,6 +92,7 @@ impl<'w> Plan<'w> {
             known: HashMap::new(),
             sections: Vec::new(),
             notes: Vec::new(),
+            replaced: BTreeSet::new(),
             failures: Vec::new(),
             total: 0,
         };
@@ -280,6 +283,14 @@ impl<'w> Plan<'w> {
     /// Returns the index of the file to be created at `path`, which must be free. With Codex matching, an existing file
     /// is overwritten.
     fn vacant(&mut self, path: &str) -> Result<usize> {
+        let file = self.writable(path)?;
+        if let Some(Planned { resolved, old: Some(_), .. }) = self.files.get(file) {
+            self.replaced.insert(resolved.path.clone());
+        }
+        Ok(file)
+    }
+
+    fn writable(&mut self, path: &str) -> Result<usize> {
         let resolved = self.workspace.resolve_with(path, OPERATION, FollowSymlinks::No)?;
         let is_file = resolved.stat.is_some_and(|stat| stat.kind == Kind::File);
         if self.matching == Matching::Codex && (is_file || self.known.contains_key(&resolved.path)) {

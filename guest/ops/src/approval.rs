@@ -96,3 +96,6 @@ fn refused(plan: &Plan, reason: &str) -> Error {
 fn short(plan: &Plan) -> &str {
     plan.summary.lines().next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

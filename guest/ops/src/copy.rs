@@ -50,13 +50,25 @@ impl Operation for request::Transfer {
 
 impl ChangingOperation for request::Transfer {
     fn can_delete(&self) -> bool {
-        false
+        self.overwrite
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        draft.add("copy", &self.source)?;
-        draft.add("to", &self.destination).map(|()| false)
+        plan(draft, self, OPERATION)
     }
+}
+
+/// Adds a copy or move to a plan. Returns whether it replaces a file, whose content is shown then.
+pub fn plan(draft: &mut PlanDraft<'_>, args: &request::Transfer, operation: &str) -> Result<bool> {
+    let workspace = draft.workspace;
+    let (source, target) = ends(workspace, args, operation)?;
+    draft.add(operation, &args.source)?;
+    draft.add(if target.stat.is_some() { "replace" } else { "to" }, &args.destination)?;
+    if target.stat.is_some() {
+        let (old, new) = (target.content(workspace, operation)?, source.content(workspace, operation)?);
+        draft.change(&target.path, Some(&old), &new)?;
+    }
+    Ok(target.stat.is_some())
 }
 
 /// Copies a file, symbolic link or directory.

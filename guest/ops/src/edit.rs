@@ -66,32 +66,16 @@ impl ChangingOperation for request::Edit {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let (resolved, old, edited) = edited(draft.workspace, self)?;
         draft.add_target(OPERATION, &self.path)?;
-        let dry = request::Edit { dry_run: true, ..self.clone() };
-        draft.say(&run(draft.workspace, &dry)?.diff);
+        draft.diff(&resolved.path, (&old.text, &edited.document.text), &edited.changes);
         Ok(false)
     }
 }
 
 /// Replaces text in a file, or inserts lines.
 pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
-    let resolved = workspace.resolve(&args.path, OPERATION)?;
-    if args.insert.is_none() && args.edits.is_empty() {
-        return Err(mistakes::no_edits());
-    }
-    let (bytes, _) = workspace.read_whole(&resolved, OPERATION)?;
-    if !args.dry_run {
-        workspace.check_change(&resolved, OPERATION)?;
-    }
-    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &resolved, OPERATION)?;
-    if encoding::is_binary(&bytes) {
-        return Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes));
-    }
-    let old = Document::decode(bytes, None);
-    let edited = match &args.insert {
-        Some(insert) => inserted(workspace, &resolved, &old, insert)?,
-        None => apply(workspace, &resolved, &old, args)?,
-    };
+    let (resolved, old, edited) = edited(workspace, args)?;
     let lines = diff::line_changes(&old.text, &edited.document.text, &edited.changes);
     let max = workspace.policy.limits.max_result_bytes;
     let diff = diff::unified(
@@ -127,6 +111,28 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         result.backup = workspace.backup();
     }
     Ok(result)
+}
+
+/// Returns the file, its document, and the document after the edits.
+fn edited(workspace: &Workspace<'_>, args: &request::Edit) -> Result<(ResolvedPath, Document, Edited)> {
+    let resolved = workspace.resolve(&args.path, OPERATION)?;
+    if args.insert.is_none() && args.edits.is_empty() {
+        return Err(mistakes::no_edits());
+    }
+    let (bytes, _) = workspace.read_whole(&resolved, OPERATION)?;
+    if !args.dry_run {
+        workspace.check_change(&resolved, OPERATION)?;
+    }
+    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &resolved, OPERATION)?;
+    if encoding::is_binary(&bytes) {
+        return Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes));
+    }
+    let old = Document::decode(bytes, None);
+    let edited = match &args.insert {
+        Some(insert) => inserted(workspace, &resolved, &old, insert)?,
+        None => apply(workspace, &resolved, &old, args)?,
+    };
+    Ok((resolved, old, edited))
 }
 
 /// A document after all edits.

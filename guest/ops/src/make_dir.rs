@@ -43,7 +43,12 @@ impl ChangingOperation for request::MakeDir {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        draft.add("make the directory", &self.path).map(|()| false)
+        draft.add_target("make the directory", &self.path)?;
+        let missing = draft.workspace.resolve(&self.path, OPERATION)?.missing.len();
+        if missing > 0 {
+            draft.say(&format!("and {missing} directories above it\n"));
+        }
+        Ok(false)
     }
 }
 

@@ -30,10 +30,11 @@ pub trait Operation {
 
 /// An operation that can change files, or run a program.
 pub trait ChangingOperation {
-    /// Returns whether a call can delete something.
+    /// Returns whether a call can delete something, or replace a file as a whole by another file.
     fn can_delete(&self) -> bool;
 
-    /// Adds the effects of the request to a plan that a person approves. Returns whether it deletes something.
+    /// Adds the effects of the request to a plan that a person approves. Returns whether it deletes something, or replaces a
+    /// file as a whole by another file.
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool>;
 }
 

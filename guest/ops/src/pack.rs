@@ -51,12 +51,14 @@ impl Operation for request::Pack {
 
 impl ChangingOperation for request::Pack {
     fn can_delete(&self) -> bool {
-        false
+        self.overwrite
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        self.sources.iter().try_for_each(|source| draft.add("pack", source))?;
-        draft.add_target("into", &self.destination).map(|()| false)
+        let is_there = target(draft.workspace, self)?.stat.is_some();
+        self.sources.iter().try_for_each(|source| draft.add_target("pack", source))?;
+        let operation = if is_there { "replace by the archive" } else { "into the new archive" };
+        draft.add_target(operation, &self.destination).map(|()| is_there)
     }
 }
 

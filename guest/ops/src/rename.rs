@@ -16,6 +16,7 @@ use paddock_workspace::change::stored_location::StoredLocation;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::{Workspace, tree};
 
+use crate::copy;
 use crate::copy::ends;
 use crate::operation::{ChangingOperation, Operation};
 use crate::plan_draft::PlanDraft;
@@ -48,12 +49,11 @@ impl Operation for request::Move {
 
 impl ChangingOperation for request::Move {
     fn can_delete(&self) -> bool {
-        false
+        self.0.overwrite
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        draft.add("move", &self.0.source)?;
-        draft.add("to", &self.0.destination).map(|()| false)
+        copy::plan(draft, &self.0, OPERATION)
     }
 }
 

@@ -75,11 +75,10 @@ impl ChangingOperation for request::Replace {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let found = find(draft.workspace, self, draft.workspace.policy.limits.max_result_bytes)?;
+        let found = find(draft.workspace, self, 0)?;
         found.changing().try_for_each(|file| draft.add(OPERATION, &file.resolved.path))?;
-        draft.say(&response::ReplacedLine::text(&found.page.lines));
-        draft.say(if found.page.next().is_some() { "and more lines\n" } else { "" });
-        Ok(false)
+        let mut files = found.changing();
+        files.try_for_each(|file| draft.change(&file.resolved.path, Some(&file.old), &file.new)).map(|()| false)
     }
 }
 

@@ -18,6 +18,7 @@ use files::{FileState, PlannedFiles};
 
 mod carry_out;
 mod chosen;
+mod effects;
 mod files;
 mod operation;
 mod retained;
@@ -58,24 +59,6 @@ fn undo(workspace: &Workspace<'_>, args: &request::Restore, chosen: &Chosen<'_>)
         }
     }
     Ok(result)
-}
-
-/// Returns the backups that a call would undo, and the paths that it would change.
-pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(Vec<String>, Vec<String>)> {
-    let chosen = choose(workspace, args)?;
-    chosen.check_visible(workspace)?;
-    let (mut backups, mut paths, mut listed) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for ChosenEntry { entry, .. } in chosen.entries() {
-        for path in entry.paths() {
-            if listed.insert(path.clone()) {
-                paths.push(path.clone());
-            }
-        }
-    }
-    for call in &chosen.calls {
-        backups.push(call.id.clone());
-    }
-    Ok((backups, paths))
 }
 
 /// The steps of an undo, collected before they are executed.

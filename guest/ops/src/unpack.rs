@@ -48,26 +48,32 @@ impl Operation for request::Unpack {
 
 impl ChangingOperation for request::Unpack {
     fn can_delete(&self) -> bool {
-        false
+        self.overwrite
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        draft.add("unpack", &self.source)?;
-        draft.add("into", &self.destination).map(|()| false)
+        let archive = archive(draft.workspace, self)?;
+        let members = members(&archive, &draft.workspace.policy.limits, &self.source)?;
+        let plan = Plan::new(draft.workspace, self, &members)?;
+        draft.add_target(OPERATION, &self.source)?;
+        plan.directories.iter().try_for_each(|dir| draft.add("make the directory", &dir.path))?;
+        for change in &plan.changes {
+            draft.add(if change.old.is_some() { "replace" } else { "create" }, &change.resolved.path)?;
+        }
+        for change in &plan.changes {
+            if let Some(new) = &change.new {
+                draft.change(&change.resolved.path, change.old.as_ref(), new)?;
+            }
+        }
+        Ok(plan.changes.iter().any(|change| change.old.is_some()))
     }
 }
 
 /// Unpacks a zip archive into a directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response::Unpack> {
-    let source = workspace.resolve(&args.source, OPERATION)?;
-    let (archive, _) = workspace.read_whole(&source, OPERATION).map_err(|error| match error.code {
-        Code::TooLarge => error.hint("make several smaller archives of it"),
-        _ => error,
-    })?;
+    let archive = archive(workspace, args)?;
     let members = members(&archive, &workspace.policy.limits, &args.source)?;
-    let mut plan = Plan::new(workspace, args)?;
-    members.iter().try_for_each(|member| plan.member(member))?;
-    plan.check_aliases()?;
+    let plan = Plan::new(workspace, args, &members)?;
     let mut result = response::Unpack {
         destination: plan.destination.clone(),
         entries: members.len() as u64,
@@ -80,6 +86,15 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response
     result.notes.extend(commit_all(workspace, OPERATION, changes)?);
     result.backup = workspace.backup();
     Ok(result)
+}
+
+fn archive(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<Vec<u8>> {
+    let source = workspace.resolve(&args.source, OPERATION)?;
+    let read = workspace.read_whole(&source, OPERATION).map_err(|error| match error.code {
+        Code::TooLarge => error.hint("make several smaller archives of it"),
+        _ => error,
+    });
+    read.map(|(archive, _)| archive)
 }
 
 /// The planned changes of an archive.
@@ -104,7 +119,7 @@ struct Plan<'w> {
 }
 
 impl<'w> Plan<'w> {
-    fn new(workspace: &'w Workspace<'w>, args: &'w request::Unpack) -> Result<Self> {
+    fn new(workspace: &'w Workspace<'w>, args: &'w request::Unpack, members: &[Member<'_>]) -> Result<Self> {
         let resolved = workspace.resolve(&args.destination, OPERATION)?;
         let mut plan = Self {
             workspace,
@@ -119,6 +134,8 @@ impl<'w> Plan<'w> {
             executable: 0,
         };
         plan.directory(resolved)?;
+        members.iter().try_for_each(|member| plan.member(member))?;
+        plan.check_aliases()?;
         Ok(plan)
     }
 

@@ -61,14 +61,43 @@ impl ChangingOperation for request::Write {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let planned = plan(draft.workspace, self)?;
         draft.add_target(if self.append { "append to" } else { "write" }, &self.path)?;
-        draft.say(&format!("{} bytes of text\n", self.content.len()));
-        Ok(false)
+        draft.change(&planned.resolved.path, planned.old.as_ref(), &planned.new).map(|()| false)
     }
+}
+
+/// A file before and after a write.
+struct Planned {
+    resolved: ResolvedPath,
+    old: Option<FileContent>,
+    new: FileContent,
+    notes: Vec<String>,
 }
 
 /// Writes a whole file, or appends to it.
 pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response::Write> {
+    let Planned { resolved, old, new, notes } = plan(workspace, args)?;
+    let kept = old.as_ref().filter(|_| args.append).map_or(0, FileContent::size);
+    let mut result = response::Write {
+        path: resolved.path.clone(),
+        bytes_written: new.size().saturating_sub(kept),
+        created: old.is_none(),
+        appended: args.append && old.is_some(),
+        etag: Some(new.etag()),
+        backup: None,
+        notes: Vec::new(),
+    };
+    if old.as_ref() != Some(&new) {
+        result.notes = commit(workspace, OPERATION, vec![FileChange { resolved, old, new: Some(new), to: None }])?;
+        result.backup = workspace.backup();
+        result.notes.extend(notes);
+    }
+    Ok(result)
+}
+
+/// Returns the content that the file is to have. Fails if it may not be written.
+fn plan(workspace: &Workspace<'_>, args: &request::Write) -> Result<Planned> {
     let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
     let resolved = workspace.resolve(&args.path, OPERATION)?;
     check(&resolved, args)?;
@@ -81,28 +110,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         _ => written(&resolved, old.as_deref(), requested_path, &args.content)?,
     };
     check_size(workspace, &resolved, new.len() as u64)?;
-    let is_changed = old.as_deref() != Some(new.as_slice());
-    let new = FileContent::from(new);
-    let kept = if args.append { old.as_ref().map_or(0, Vec::len) } else { 0 };
-    let mut result = response::Write {
-        path: resolved.path.clone(),
-        bytes_written: new.size().saturating_sub(kept as u64),
-        created: old.is_none(),
-        appended: args.append && old.is_some(),
-        etag: Some(new.etag()),
-        backup: None,
-        notes: Vec::new(),
-    };
-    if is_changed {
-        result.notes = commit(
-            workspace,
-            OPERATION,
-            vec![FileChange { resolved, old: old.map(Into::into), new: Some(new), to: None }],
-        )?;
-        result.backup = workspace.backup();
-        result.notes.extend(notes);
-    }
-    Ok(result)
+    Ok(Planned { resolved, old: old.map(Into::into), new: new.into(), notes })
 }
 
 fn check(resolved: &ResolvedPath, args: &request::Write) -> Result<()> {

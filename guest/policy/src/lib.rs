@@ -209,7 +209,7 @@ pub enum Approval {
     /// No call.
     #[default]
     Never,
-    /// Calls that delete a file or directory.
+    /// Calls that delete a file or directory, or replace a file as a whole by another file.
     OnDelete,
     /// Calls that change anything.
     OnChange,

@@ -13,6 +13,12 @@ use crate::document::Splice;
 pub const CONTEXT: usize = 3;
 /// Maximum number of lines of one change that are compared with each other. In a larger change, all lines are changed.
 const COMPARED: usize = 4_000;
+/// Maximum length in bytes of a line that an abridged diff has whole.
+const LONG_LINE: usize = 1_000;
+/// Number of unchanged bytes on each side of a change that an abridged diff has of a longer line.
+const AROUND: usize = 200;
+/// Line after a last line without a line ending.
+const NO_NEWLINE: &str = "\\ No newline at end of file\n";
 
 /// A range of the old text that a range of the new text replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +167,23 @@ fn count(text: &str, range: Range<usize>) -> u64 {
 }
 
 /// Returns the unified diff of the file `path`, cut at a line if it is longer than `max` bytes.
-pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], context: usize, max: usize) -> String {
+pub fn unified(path: &str, texts: (&str, &str), changes: &[LineChange], context: usize, max: usize) -> String {
+    render(path, texts, changes, (context, false), max)
+}
+
+/// Returns the unified diff of the file `path` for a person. Of a long line it has the part that changes, followed by a
+/// line that starts with `\`, as no line of the texts does, and gives the number of bytes that are left out.
+pub fn abridged(path: &str, texts: (&str, &str), changes: &[LineChange]) -> String {
+    render(path, texts, changes, (CONTEXT, true), usize::MAX)
+}
+
+fn render(
+    path: &str,
+    texts: (&str, &str),
+    changes: &[LineChange],
+    (context, is_abridged): (usize, bool),
+    max: usize,
+) -> String {
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     let mut rest = changes;
     while let Some(first) = rest.first() {
@@ -171,7 +193,7 @@ pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], con
         };
         let size = 1 + rest.windows(2).take_while(near).count();
         let (hunk, later) = rest.split_at_checked(size).unwrap_or((rest, &[]));
-        push_hunk(&mut out, (old, new), context, first, hunk);
+        push_hunk(&mut out, texts, (context, is_abridged), first, hunk);
         rest = later;
         if out.len() > max {
             let end = out.get(..out.floor_char_boundary(max)).and_then(|kept| kept.rfind('\n')).map_or(0, |at| at + 1);
@@ -183,7 +205,13 @@ pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], con
     if changes.is_empty() { String::new() } else { out }
 }
 
-fn push_hunk(out: &mut String, (old, new): (&str, &str), context: usize, first: &LineChange, hunk: &[LineChange]) {
+fn push_hunk(
+    out: &mut String,
+    (old, new): (&str, &str),
+    (context, is_abridged): (usize, bool),
+    first: &LineChange,
+    hunk: &[LineChange],
+) {
     let last = hunk.last().unwrap_or(first);
     let head = old.get(..first.bytes.old.start).unwrap_or_default();
     let lead: Vec<_> = head.split_inclusive('\n').rev().take(context).collect();
@@ -199,23 +227,58 @@ fn push_hunk(out: &mut String, (old, new): (&str, &str), context: usize, first: 
         }
     };
     let _ = writeln!(out, "@@ -{} +{} @@", span(first.old, last.old), span(first.new, last.new));
-    lead.iter().rev().for_each(|line| push_line(out, ' ', line));
+    let unchanged = is_abridged.then_some(0..0);
+    lead.iter().rev().for_each(|line| push_lines(out, ' ', line, unchanged.as_ref()));
     let mut at = first.bytes.old.start;
     for change in hunk {
         let LineChange { bytes: Change { old: old_range, new: new_range }, .. } = change;
-        lines(old, &(at..old_range.start)).iter().for_each(|line| push_line(out, ' ', line));
-        lines(old, old_range).iter().for_each(|line| push_line(out, '-', line));
-        lines(new, new_range).iter().for_each(|line| push_line(out, '+', line));
+        let [between_changes, before, after] = [(old, &(at..old_range.start)), (old, old_range), (new, new_range)]
+            .map(|(text, range)| text.get(range.clone()).unwrap_or_default());
+        let changed = if is_abridged { between(before, after) } else { None };
+        push_lines(out, ' ', between_changes, unchanged.as_ref());
+        push_lines(out, '-', before, changed.as_ref().map(|changed| &changed.old));
+        push_lines(out, '+', after, changed.as_ref().map(|changed| &changed.new));
         at = old_range.end;
     }
-    tail.iter().for_each(|line| push_line(out, ' ', line));
+    tail.iter().for_each(|line| push_lines(out, ' ', line, unchanged.as_ref()));
+}
+
+/// Appends lines. If `changed` is given, it is the range of the text that changes, and long lines are abridged to it.
+fn push_lines(out: &mut String, mark: char, text: &str, changed: Option<&Range<usize>>) {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        match changed {
+            Some(changed) if line.len() > LONG_LINE => {
+                push_part(out, mark, line, changed.start.saturating_sub(start)..changed.end.saturating_sub(start))
+            }
+            _ => push_line(out, mark, line),
+        }
+        start += line.len();
+    }
+}
+
+/// Appends the part of a line that changes, with some text around it.
+fn push_part(out: &mut String, mark: char, line: &str, changed: Range<usize>) {
+    let body = line.strip_suffix('\n').unwrap_or(line);
+    let from = body.floor_char_boundary(changed.start.min(body.len()).saturating_sub(AROUND));
+    let to = body.ceil_char_boundary(changed.end.saturating_add(AROUND));
+    if (from, to) == (0, body.len()) {
+        return push_line(out, mark, line);
+    }
+    let (part, after) = (body.get(from..to).unwrap_or_default(), body.len() - to);
+    let _ =
+        writeln!(out, "{mark}{part}\n\\ {from} bytes before this part of the line and {after} after it do not change");
+    if body.len() == line.len() {
+        out.push_str(NO_NEWLINE);
+    }
 }
 
 fn push_line(out: &mut String, mark: char, line: &str) {
     out.push(mark);
     out.push_str(line);
     if !line.ends_with('\n') {
-        out.push_str("\n\\ No newline at end of file\n");
+        out.push('\n');
+        out.push_str(NO_NEWLINE);
     }
 }
 

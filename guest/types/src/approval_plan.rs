@@ -7,6 +7,8 @@ pub struct Plan {
     pub digest: String,
     /// Text that describes the effects of the call; the first line is a summary.
     pub summary: String,
+    /// Number of bytes at the end of the text that `summary` leaves out.
+    pub omitted_bytes: u64,
     /// The paths that would change.
     pub paths: Vec<String>,
 }

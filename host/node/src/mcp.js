@@ -4,6 +4,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { createRequire } from 'node:module';
 import { LineTransport } from './mcp/transport.js';
+import { renderPlan } from './plan_text.js';
 
 /** @typedef {import('./workspace.js').Workspace} Workspace */
 /** @typedef {import('./outcome.js').Outcome} Outcome */
@@ -85,10 +86,10 @@ function result({ ok, result, text }) {
  * @returns {import('./approval_signer.js').Approver}
  */
 function asking(server, signal) {
-  return async ({ summary }) => {
+  return async (plan) => {
     const approve = /** @type {const} */ ({ type: 'boolean', title: 'Do this', description: 'Nothing is changed otherwise' });
     const form = {
-      message: `A tool call needs your approval:\n\n${summary}`,
+      message: `A tool call needs your approval:\n\n${renderPlan(plan)}`,
       requestedSchema: { type: /** @type {const} */ ('object'), properties: { approve }, required: ['approve'] },
     };
     try {

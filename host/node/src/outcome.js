@@ -22,6 +22,7 @@ import { PaddockError } from './errors.js';
  * @typedef {object} Plan
  * @property {string} digest SHA-256 of the call and of the present state of every path that it would change.
  * @property {string} summary The planned change as lines of text; the first line is a short description.
+ * @property {number} omittedBytes Number of bytes at the end of the text that `summary` leaves out; 0 if it is whole.
  * @property {string[]} paths The paths that would change.
  */
 

@@ -83,7 +83,8 @@ function called(guest, job) {
 
 /** @param {import('./guest.js').Guest} guest @param {import('./errors.js').ToolError | undefined} error */
 function pending(guest, error) {
-  return error?.code === 'approval-required' ? guest.call('approval', 'pending', []) : undefined;
+  const plan = error?.code === 'approval-required' ? guest.call('approval', 'pending', []) : undefined;
+  return plan && { ...plan, omittedBytes: Number(plan.omittedBytes) };
 }
 
 /**

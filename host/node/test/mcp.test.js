@@ -64,6 +64,22 @@ test('a person at the client is asked', async () => {
 
 const run = (here, ...args) => promisify(execFile)(process.execPath, [CLI, ...args], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } }).catch((error) => error);
 
+test('a plan reaches the person without control characters, and with the number of lines that are not shown', async () => {
+  const here = place({});
+  writeFileSync(`${here.top}/policy.json`, '{"approval": "on-change"}');
+  const client = await connect(here, ['--policy', `${here.top}/policy.json`], { elicitation: {} });
+  const messages = [];
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    messages.push(params.message);
+    return { action: 'decline' };
+  });
+  const content = `\u{1b}[2J\r\n${'y'.repeat(501)}\n${'x\n'.repeat(300)}`;
+  assert.ok((await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content } })).isError);
+  assert.ok(messages[0].includes('  | +\\u{1b}[2J\\r\n'), messages[0]);
+  assert.ok(messages[0].includes(`y\n  : yy\n`), messages[0]);
+  assert.match(messages[0], /\n {2}… 107 more lines are not shown\n$/);
+});
+
 test('other commands, and what the exit status says', async () => {
   const here = place({ 'a.txt': 'one\n' });
   const called = await run(here, 'call', '--root', here.root, 'read_file', '{"path": "a.txt"}');

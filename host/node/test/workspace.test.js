@@ -191,6 +191,10 @@ test('a person is asked', async () => {
   const write = (approver) => workspace.call('write_file', { path: 'a.txt', content: 'two\n' }, { approver });
   const unasked = await write();
   assert.deepEqual([unasked.error.code, unasked.plan.paths], ['approval-required', ['a.txt']]);
+  assert.equal(unasked.plan.summary, 'write `a.txt` (a file of 4 bytes)\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n');
+  assert.equal(unasked.plan.omittedBytes, 0);
+  const long = await workspace.call('write_file', { path: 'long', content: 'x\n'.repeat(200_000) });
+  assert.ok(long.plan.omittedBytes > 300_000 && long.plan.summary.length < 270_000, `${long.plan.omittedBytes}`);
   assert.equal((await write(() => false)).error.code, 'denied');
   assert.match((await write(() => ({ refused: 'not on a Friday' }))).text, /not on a Friday/);
   assert.equal((await write(() => 'later')).error.code, 'approval-required');

@@ -32,6 +32,16 @@ def test_without_anybody_to_ask_nothing_is_done(root: Path) -> None:
     assert raised.value.code == "approval-required" and (root / "a.txt").exists()
 
 
+def test_a_plan_shows_the_change(root: Path) -> None:
+    workspace = Workspace(root, policy={"approval": "on-change"})
+    plan = workspace.call("write_file", {"path": "a.txt", "content": "1\n"}).plan
+    assert plan is not None and plan.omitted_bytes == 0
+    shown = "write `a.txt` (a file of 4 bytes)\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n"
+    assert plan.summary == shown
+    plan = workspace.call("write_file", {"path": "long", "content": "x\n" * 200_000}).plan
+    assert plan is not None and plan.omitted_bytes > 300_000 and len(plan.summary) < 270_000
+
+
 def test_what_was_approved_runs_once_and_nothing_else(root: Path) -> None:
     workspace = Workspace(root, policy=POLICY)
     plan = workspace.call("delete", DELETE).plan

@@ -7,7 +7,7 @@ use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use paddock_workspace::Workspace;
 
-use crate::apply_patch::run;
+use crate::apply_patch::{Plan, run};
 use crate::operation::{ChangingOperation, Operation};
 use crate::plan_draft::PlanDraft;
 use crate::recorder::Recorder;
@@ -56,11 +56,12 @@ impl ChangingOperation for request::ApplyPatch {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let dry = request::ApplyPatch { dry_run: true, ..self.clone() };
-        let patch = run(draft.workspace, &dry)?;
-        for file in &patch.files {
+        let plan = Plan::make(draft.workspace, self)?;
+        let files = plan.results();
+        for file in &files {
             let operation = match file.action {
                 PatchAction::Add => "add",
+                PatchAction::Update if plan.replaced.contains(&file.path) => "replace",
                 PatchAction::Update => "change",
                 PatchAction::Move => "move here",
                 PatchAction::Delete => "delete",
@@ -68,8 +69,10 @@ impl ChangingOperation for request::ApplyPatch {
             file.moved_from.iter().try_for_each(|from| draft.add("move", from))?;
             draft.add(operation, &file.path)?;
         }
-        draft.say(&self.patch);
-        Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
+        for (path, old, new) in plan.contents() {
+            draft.change(path, old.as_ref(), &new)?;
+        }
+        Ok(!plan.replaced.is_empty() || files.iter().any(|file| file.action == PatchAction::Delete))
     }
 }
 

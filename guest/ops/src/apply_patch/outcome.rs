@@ -2,6 +2,7 @@
 
 use paddock_types::digest::etag;
 use paddock_types::response::{PatchAction, PatchedFile};
+use paddock_vfs::content::FileContent;
 use paddock_workspace::change::file_change::FileChange;
 
 use crate::apply_patch::{Plan, Planned, counts};
@@ -31,6 +32,17 @@ impl Plan<'_> {
             })
         };
         self.files.iter().enumerate().filter_map(entry).collect()
+    }
+
+    /// Returns the path of each file that differs and remains, its content before, and after. A moved file has the
+    /// content of its origin before.
+    pub(super) fn contents(&self) -> impl Iterator<Item = (&str, Option<FileContent>, FileContent)> {
+        self.files.iter().filter_map(|file| {
+            let origin = self.origin(file);
+            let (old, new) = (origin.map_or(&file.old, |origin| &origin.old), file.new.clone()?);
+            (origin.is_none() || old.as_ref() != Some(&new))
+                .then(|| (file.resolved.path.as_str(), old.clone().map(Into::into), new.into()))
+        })
     }
 
     /// Converts the plan into the changes to commit.

@@ -220,7 +220,9 @@ mod tests {
     use paddock_types::response::Response;
 
     use crate::fixture::Fixture;
-    use crate::restore::{affected, run};
+    use crate::operation::ChangingOperation;
+    use crate::plan_draft::PlanDraft;
+    use crate::restore::run;
 
     use super::*;
 
@@ -260,7 +262,8 @@ mod tests {
         {
             let request = Request::Restore(args.clone());
             let workspace = crate::open(&fixture.memory, &fixture.policy, request.access()).unwrap();
-            for error in [run(&workspace, &args).unwrap_err(), affected(&workspace, &args).unwrap_err()] {
+            let planned = args.plan(&mut PlanDraft::new(&workspace, &request));
+            for error in [run(&workspace, &args).unwrap_err(), planned.unwrap_err()] {
                 assert_eq!(error.code, Code::Denied);
                 assert!(!format!("{error:?}").contains("keys"), "{error:?}");
             }

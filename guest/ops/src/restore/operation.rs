@@ -8,7 +8,8 @@ use paddock_workspace::Workspace;
 use crate::operation::{ChangingOperation, Operation};
 use crate::plan_draft::PlanDraft;
 use crate::recorder::Recorder;
-use crate::restore::{affected, run};
+use crate::restore::chosen::choose;
+use crate::restore::{effects, run};
 
 impl Operation for request::Restore {
     fn name(&self) -> &'static str {
@@ -40,10 +41,11 @@ impl ChangingOperation for request::Restore {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let (backups, paths) = affected(draft.workspace, self)?;
-        for backup in backups {
-            draft.say(&format!("undo what the backup {backup} holds\n"));
+        let chosen = choose(draft.workspace, self)?;
+        chosen.check_visible(draft.workspace)?;
+        for call in &chosen.calls {
+            draft.say(&format!("undo the {} of the backup {}\n", call.operation, call.id));
         }
-        paths.iter().try_for_each(|path| draft.add("restore", path)).map(|()| true)
+        effects::add(draft, &chosen.entries()).map(|()| true)
     }
 }

@@ -108,7 +108,7 @@ fn form(plan: &Plan) -> Option<ElicitRequestParams> {
     let field = |schema: BooleanSchema| schema.title("Do this").description("Nothing is changed otherwise");
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: format!("A tool call needs your approval:\n\n{}", terminal::render_plan(&plan.summary)),
+        message: format!("A tool call needs your approval:\n\n{}", terminal::render_plan(plan)),
         requested_schema: ElicitationSchema::builder().required_bool_property(FIELD, field).build().ok()?,
     })
 }

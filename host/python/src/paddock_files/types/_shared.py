@@ -54,12 +54,18 @@ class Plan:
     """Description of a change that a person has to approve."""
 
     digest: str
-    """SHA-256, in hexadecimal, of the call with all its arguments and of the present state of every path that it would
-    change.
+    """SHA-256, in hexadecimal, of the call with all its arguments, of the present state of every path that it would
+    change, and of the whole text of which `summary` has the start.
     """
     summary: str
-    """The planned change as lines of text; the first line is a short description. Names are escaped, and the text of a
-    change is not.
+    r"""The planned change as lines of text; the first line is a short description. After the paths comes the change of
+    each file, as a unified diff: the lines of a file start with a space, `+` or `-`. Of lines with more than 1,000
+    bytes, it has the part that changes, and a line that starts with `\` gives the number of bytes around it. A file
+    that is not text is described by its size and SHA-256. Names are escaped, and the text of a change is not. The
+    summary has at most 256 KiB; if the text is longer, a last line gives the number of lines and bytes that are left
+    out, and the SHA-256 of the whole text.
     """
+    omitted_bytes: int
+    """Number of bytes at the end of the text that `summary` leaves out; 0 if it is whole."""
     paths: list[str]
     """Paths that would change."""

@@ -29,7 +29,12 @@ RECORDS: dict[str, tuple[type | None, tuple[tuple[str, Shape], ...]]] = {
         ("to", ("option", "string")),
         ("size", ("option", "u64")),
     )),
-    "plan": (_shared.Plan, (("digest", "string"), ("summary", "string"), ("paths", ("list", "string")),)),
+    "plan": (_shared.Plan, (
+        ("digest", "string"),
+        ("summary", "string"),
+        ("omitted-bytes", "u64"),
+        ("paths", ("list", "string")),
+    )),
     "read-args": (None, (
         ("path", "string"),
         ("offset", "u64"),
