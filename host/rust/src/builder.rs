@@ -278,9 +278,15 @@ impl Builder {
         // Below an overlay, no guest can change the directories.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
-        let roots = Roots { mounts, state, tree_locks, overlay, guarded, ..Roots::default() };
-        #[cfg(target_os = "linux")]
-        let roots = Roots { container: self.container, ..roots };
+        let roots = Roots {
+            mounts,
+            #[cfg(target_os = "linux")]
+            container: self.container,
+            state,
+            tree_locks,
+            overlay,
+            guarded,
+        };
         let guests = Arc::new(Guests::new(self.engine, roots, environment, limits, threads));
         Ok(Workspace::new(Inner { dialect: self.dialect, approver, signer, listeners, guests, commands }))
     }

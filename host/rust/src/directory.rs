@@ -36,7 +36,6 @@ impl Identity {
         Self { device, inode }
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn device(self) -> u64 {
         self.device
     }
