@@ -64,7 +64,7 @@ test('a person at the client is asked', async () => {
 
 const run = (here, ...args) => promisify(execFile)(process.execPath, [CLI, ...args], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } }).catch((error) => error);
 
-test('other commands, and what the exit status says', async () => {
+test('the other commands and their exit statuses', async () => {
   const here = place({ 'a.txt': 'one\n' });
   const called = await run(here, 'call', '--root', here.root, 'read_file', '{"path": "a.txt"}');
   assert.equal(JSON.parse(called.stdout).result.content, 'one');
@@ -135,7 +135,7 @@ test('dialects combine', async () => {
   assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'invalid-argument']);
 });
 
-test('a workspace’s own policy is not passed over', async () => {
+test('a policy file in the workspace is not ignored silently', async () => {
   const here = place({ '.paddock.yaml': 'read_only: true\n' });
   const failed = await run(here, 'call', '--root', here.root, 'stat', '{"path": "."}');
   assert.equal(failed.code, 2);
