@@ -12,7 +12,7 @@ impl MemoryFs {
         Ok(())
     }
 
-    /// Keeps the mode bits of `name` for snapshots; nothing here heeds them.
+    /// Stores the mode bits of `name` for snapshots. The backend does not enforce them.
     pub fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
         entry(dir, name)?.mode.set(Some(mode & 0o777));
         Ok(())
