@@ -1,5 +1,5 @@
-//! What a call costs, through the library, each in a fresh sandbox; and searches
-//! beside ripgrep with one thread. `benches/README.md` holds the figures.
+//! Benchmarks of single calls through the library, most of them in a fresh sandbox, and of searches compared with
+//! ripgrep on one thread. `benches/README.md` has the figures.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a bench that cannot run stops")]
 
@@ -23,7 +23,8 @@ fn calls(criterion: &mut Criterion) {
     let fresh = workspace(&trees::texts());
     let mut group = criterion.benchmark_group("call");
     group.bench_function("instantiate", |bench| bench.iter(|| black_box(paddock::dialects()).expect("there is one")));
-    // An unknown tool is refused before anything is opened: what is left is the sandbox and the call.
+    // The component refuses an unknown tool before it opens anything, so the call measures the sandbox and the call
+    // itself.
     group.bench_function("empty, kept instance", |bench| bench.iter(|| kept.call("none", "{}")));
     group.bench_function("empty, fresh sandbox", |bench| bench.iter(|| fresh.call("none", "{}")));
 }
@@ -123,14 +124,14 @@ fn commands(criterion: &mut Criterion) {
     let workspace = builder.build().expect("the directory is there");
     let mut group = criterion.benchmark_group("command");
     group.bench_function("true, plain", |bench| {
-        // The shell and the language that a confined command has.
+        // The same shell and language as those of a confined command.
         let spawn = || Command::new("/bin/bash").args(["-c", "true"]).env("LANG", "C.UTF-8").output();
         bench.iter(|| spawn().expect("there is a shell"));
     });
     group.bench_function("true, confined", |bench| bench.iter(|| ok(&workspace, "shell", &json!({"command": "true"}))));
 }
 
-/// Does nothing: other systems have no commands.
+/// Does nothing, because only Linux confines commands.
 #[cfg(not(target_os = "linux"))]
 fn commands(_criterion: &mut Criterion) {}
 
@@ -152,7 +153,7 @@ fn has_ripgrep() -> bool {
 fn ripgrep(tree: &Path, pattern: &str) {
     let mut command = Command::new("rg");
     command.args(["-j1", "--count", "--regexp", pattern, "."]).current_dir(tree);
-    // No match is exit status 1.
+    // ripgrep ends with exit status 1 if it finds no match.
     assert!(command.stdout(Stdio::null()).status().expect("rg runs").code().is_some_and(|code| code < 2));
 }
 

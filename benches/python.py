@@ -1,6 +1,7 @@
-"""What calls cost in Python, beside plain Python (`pathlib`, `open`, `re`) and wasmtime without this package.
+"""Benchmarks of calls in Python, compared with plain Python (`pathlib`, `open`, `re`) and with wasmtime without this
+package.
 
-Usage: python benches/python.py [FILES] (in an environment with `paddock`)
+Usage: python benches/python.py [FILES] (in an environment with `paddock-files`)
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 def make(root: Path, files: int) -> None:
-    """Files of some 4 KB, a hundred in a directory; in every tenth the word that is searched for."""
+    """Creates files of about 4 KB, a hundred per directory. Every tenth file contains the searched word."""
     for number in range(files):
         path = root / f"{number // 100:03}" / f"{number:05}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +50,9 @@ def make(root: Path, files: int) -> None:
 
 
 def starts(root: Path) -> None:
-    """New processes with a warm cache. Processor time beside the time that went by: on a busy machine a start waits."""
+    """Measures starts of processes with a warm cache. Wall time and processor time are both printed, because on a busy
+    machine a start waits.
+    """
     opens = "import paddock_files; paddock_files.Workspace('.').call('read_file', {'path': '4k.txt'})"
     run(opens, root)
     for program in ("pass", "import wasmtime, wasmtime.component", "import paddock_files", opens):
@@ -67,7 +70,9 @@ def started(program: str, root: Path) -> tuple[float, float]:
 
 
 def one_processor(root: Path) -> None:
-    """Reads in a process that stays on one: what it costs beyond that to wake threads on others is the machine's."""
+    """Measures reads in a process that is bound to one processor. The difference to an unbound process is the machine's
+    time to wake threads on other processors.
+    """
     if not hasattr(os, "sched_setaffinity"):
         return
     stay = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
@@ -105,7 +110,7 @@ def reads(workspace: Workspace, root: Path) -> None:
 
 
 def plain_runtime(root: Path) -> Callable[..., object]:
-    """Calls as wasmtime's own package makes them, without a limit on time or memory."""
+    """Returns a function that makes calls by wasmtime's own package, without limits on time or memory."""
     engine = Engine(Config())
     component, linker = Component(engine, paddock_files.component()), Linker(engine)
     linker.add_wasip2()
@@ -158,7 +163,7 @@ def operations(workspace: Workspace, root: Path) -> None:
 
 
 def beside(name: str, work: Callable[[], object], plain_name: str, plain: Callable[[], object], times: int) -> None:
-    """The two in turns: machines drift, and the ratio is the figure."""
+    """Measures the two in turns and prints their ratio, because the speed of a machine varies during a run."""
     work(), plain()
     took = [(timed(work, times), timed(plain, times)) for _ in range(ROUNDS)]
     ours, others = (statistics.median(each) * 1e3 for each in zip(*took))

@@ -17,7 +17,7 @@ use serde_json::json;
 #[allow(dead_code, reason = "no bench needs every tree")]
 mod trees;
 
-/// Bytes of memory that a guest may have in all of this.
+/// Memory limit of each guest in all measurements, in bytes.
 const GUEST_BYTES: u64 = 64 << 20;
 const WORKSPACES: usize = 64;
 const SPAN: Duration = Duration::from_secs(2);
@@ -51,7 +51,8 @@ fn walks(entries: usize) {
     println!("| {entries} | {} MB | {} | {} MB |", on_disk(&tree) >> 20, times.join(" | "), peak_kib() >> 10);
 }
 
-/// Calls in 64 workspaces at once beside those in one, and beside searches that go on for long.
+/// Measures calls in 64 concurrent workspaces, compared with calls in one workspace and with calls during long
+/// searches.
 fn many() {
     let texts = trees::texts();
     let workspaces: Vec<Workspace> = (0..WORKSPACES).map(|_| workspace(&texts)).collect();
@@ -124,7 +125,7 @@ fn timed(workspace: &Workspace, tool: &str, arguments: &str) -> Duration {
     started.elapsed()
 }
 
-/// Bytes that the files and directories of a tree take on disk.
+/// Returns the bytes that the files and directories of a tree take on disk.
 fn on_disk(top: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut dirs: Vec<PathBuf> = vec![top.to_owned()];

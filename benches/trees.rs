@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Files and bytes of the tree that searches run over.
+/// Number of files in the searched tree.
 const FILES: usize = 20_000;
 const FILE_BYTES: usize = 7_500;
 

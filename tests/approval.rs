@@ -76,7 +76,7 @@ fn a_call_that_was_approved_runs_and_no_other() {
     );
     assert!(fixture.path("a.txt").exists());
     let grant = fixture.workspace.grant(&plan, LONG);
-    // Another path, and another argument, are another call.
+    // The plan approves neither another path nor other arguments.
     for (tool, arguments) in
         [("delete", r#"{"path": "dir/b.txt"}"#), ("delete", r#"{"path": "a.txt", "recursive": true}"#)]
     {
@@ -207,7 +207,7 @@ fn deleting_is_asked_about_by_every_way() {
     );
     let written = fixture.call("write_file", r#"{"path": "n.txt", "content": "n"}"#);
     let backup = written.value()["backup"].as_str().unwrap().to_owned();
-    // To undo the writing of a new file is to delete it.
+    // The undo of a newly written file deletes it, which needs approval.
     let undo = format!(r#"{{"backup": "{backup}"}}"#);
     let plan = fixture.plan("restore", &undo);
     assert_eq!(plan.paths, ["n.txt"]);

@@ -1,5 +1,5 @@
-//! Archives through the component. A packed tree is unpacked unchanged, also with other tools; an archive that cannot
-//! be unpacked changes nothing.
+//! Archives through the component. A packed tree is unpacked unchanged by Paddock and by other tools; an archive that
+//! cannot be unpacked changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -113,11 +113,11 @@ fn what_was_unpacked_goes_again_whole() {
     assert_eq!(after[Path::new("out/src/other")].as_deref(), Some(b"kept".as_slice()));
     let undone = fixture.workspace.restore(&RestoreArgs::backup(unpacked.backup.unwrap())).unwrap();
     assert_eq!(fixture.tree("."), before);
-    // And the undoing too, but for directories with nothing in them.
+    // The undo can be undone too, except that empty directories do not return.
     fixture.workspace.restore(&RestoreArgs::backup(undone.backup.unwrap())).unwrap();
     let files = |tree: Tree| tree.into_iter().filter(|(_, content)| content.is_some()).collect::<Vec<_>>();
     assert_eq!(files(fixture.tree(".")), files(after));
-    // An archive can be undone too.
+    // The packing of an archive can be undone too.
     let packed = fixture.pack(&["src"], "new/src.zip");
     fixture.workspace.restore(&RestoreArgs::backup(packed.backup.unwrap())).unwrap();
     assert!(!fixture.path("new").exists());

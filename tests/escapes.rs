@@ -15,7 +15,7 @@ use crate::without::{is_unknown, openat2, without};
 mod bad;
 mod memory;
 
-/// Attempts that the suite has at least, so that none gets lost.
+/// Minimum number of attempts, so that a lost part of the suite is noticed.
 const ON_DISK: u64 = 23_000;
 const IN_MEMORY: u64 = 20_000;
 

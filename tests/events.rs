@@ -14,7 +14,7 @@ use tempfile::TempDir;
 mod audit;
 mod cli;
 
-/// A workspace whose events are kept.
+/// A workspace with a listener that records its events.
 struct Recorder {
     directory: TempDir,
     workspace: Workspace,
@@ -210,7 +210,7 @@ fn a_replacement_tells_the_files_that_it_wrote() {
     let (files, end) = recorder.one();
     assert_eq!((files.len(), files[0].path.as_str(), files[0].mode), (1, "a.txt", WriteMode::Overwrite));
     assert_eq!((end.paths.as_slice(), end.bytes), (&["a.txt".to_owned()][..], files[0].bytes));
-    // There is no state directory here.
+    // This workspace has no state directory, so `changes` fails.
     assert_eq!(recorder.workspace.changes(&ChangesArgs::new()).unwrap_err().code, ErrorCode::Io);
     let (_, end) = recorder.one();
     assert_eq!((end.operation.as_deref(), end.changes.len()), (Some("changes"), 0));

@@ -1,8 +1,8 @@
-//! Trees and arguments as large, deep and strange as anybody can make them: each call ends in time with an answer or a
-//! clear error, and the next one works.
+//! Trees and arguments of extreme size, depth and form: each call ends in time with a result or a clear error, and the
+//! next call works.
 //!
-//! `PADDOCK_EXTREMES=1000000 cargo test --release --test integration extremes:: -- --nocapture` has a million names in a directory and a
-//! gigabyte of content.
+//! `PADDOCK_EXTREMES=1000000 cargo test --release --test integration extremes:: -- --nocapture` has a million names in
+//! a directory and a gigabyte of content.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +19,7 @@ use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Time of a call, and how much later it may be over.
+/// Time limit of a call, and how much later the call may return.
 const TIME: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(1);
 
@@ -243,7 +243,7 @@ fn a_directory_of_the_kernel_s_own_files_is_no_root() {
 #[test]
 fn a_copy_of_a_sparse_file_of_8_tebibytes() {
     let fixture = Fixture::new();
-    // The largest that this file system takes, up to that.
+    // Some file systems have a smaller maximum size, so the largest possible size up to 8 TiB is used.
     let sizes = (0..10).map(|shift| (8 << 40) >> shift);
     let file = File::create(fixture.root().join("sparse")).unwrap();
     let size = sizes.into_iter().find(|size| file.set_len(*size).is_ok()).unwrap();

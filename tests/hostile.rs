@@ -1,4 +1,4 @@
-//! A tree with everything that breaks file tools: each tool answers quickly, uses little memory, and reports the
+//! A tree with all entries that make file tools fail: each tool answers quickly, uses little memory, and reports the
 //! entries that it left out.
 
 #![cfg(target_os = "linux")]
@@ -23,11 +23,11 @@ use tempfile::TempDir;
 
 mod roots;
 
-/// Guest memory that must suffice for all calls.
+/// Limit of guest memory with which all calls must work, in bytes.
 const MEMORY: u64 = 64 << 20;
-/// Time that must suffice for a call.
+/// Maximum time of a call.
 const QUICK: Duration = Duration::from_secs(2);
-/// A user who can read no other's directory, as root can.
+/// User id without access to other users' directories, which root has.
 const NOBODY: u32 = 65_534;
 const HUGE: u64 = 3 << 30;
 
@@ -106,7 +106,7 @@ fn hostile() -> (Tree, UnixListener) {
     (tree, socket)
 }
 
-/// Lets the locked directory be removed.
+/// Restores access to the locked directory, so that it can be removed.
 impl Drop for Tree {
     fn drop(&mut self) {
         let locked = self.path().join("locked");
@@ -116,7 +116,8 @@ impl Drop for Tree {
     }
 }
 
-/// Runs a test of this module again as a user whom permissions hold; false for one whom they hold already.
+/// Runs a test of this module again as an unprivileged user, because permissions do not restrict root. Returns false if
+/// this user is not root.
 fn again_as_nobody(test: &str) -> bool {
     let probe = TempDir::new().unwrap();
     if fs::metadata(probe.path()).unwrap().uid() != 0 {
@@ -285,7 +286,7 @@ fn files_of_every_kind_are_read_and_described() {
     assert_eq!(fs::read(tree.path().join("latin1.txt")).unwrap(), b"pin M\xfcller \xe4\xf6\xfc\n");
 }
 
-/// Lines at the start and at the end of a file of 3 GB, with a hole between them.
+/// Creates a file of 3 GB with lines at its start and end and a hole between them.
 fn huge(tree: &Tree) {
     let mut file = File::create(tree.path().join("huge.txt")).unwrap();
     for number in 1..=10_000 {
@@ -320,7 +321,7 @@ fn three_gigabytes_need_little_memory() {
 fn three_gigabytes_are_searched_to_the_end() {
     let tree = Tree::new();
     huge(&tree);
-    // The numbers of the last lines take a look at every byte.
+    // The line numbers of the last lines require a read of every byte.
     let outcome = tree.call_slowly("read_file", &json!({"path": "huge.txt", "tail": 2}));
     assert!(outcome.ok, "{outcome:?}");
     let page = outcome.value();

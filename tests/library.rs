@@ -184,7 +184,7 @@ fn changes_from_many_threads_all_happen() {
     open().write(&WriteArgs::new("log", "")).unwrap();
     thread::scope(|scope| {
         for _ in 0..4 {
-            // Each its own, as processes would have.
+            // Each thread has its own workspace, as separate processes would.
             let workspace = open();
             scope.spawn(move || {
                 for _ in 0..10 {
@@ -218,7 +218,7 @@ fn a_root_can_be_a_directory_that_is_open() {
     }
     let open = || std::fs::File::open(&named).unwrap();
     let (opened, file) = (open(), std::fs::File::open(named.join("a.txt")).unwrap());
-    // Another directory has its path by the time that the workspace opens.
+    // Another directory is at the path when the workspace opens.
     std::fs::rename(&named, &moved).unwrap();
     std::fs::rename(home.path().join("other"), &named).unwrap();
     let workspace = Workspace::builder().root_fd(opened.into()).no_state_dir().build().unwrap();
@@ -250,13 +250,13 @@ fn an_engine_of_a_caller_has_its_own_cache_and_its_own_bound() {
     assert_eq!(compiled(), 1);
     let workspace = Workspace::builder().root(&root).no_state_dir().engine(&engine).build().unwrap();
     assert!(workspace.call("write_file", r#"{"path": "a.txt", "content": "a\n"}"#).ok);
-    // Code that the host executes must not be in reach of a tool.
+    // A tool must not reach a directory with code that the host executes.
     let outcome = workspace.call("list_dir", r#"{"path": "cache"}"#);
     assert!(!outcome.ok, "{}", outcome.text);
     let [_one, _two] = [(), ()].map(|()| Workspace::builder().engine(&engine).build_memory().unwrap());
     let outcome = workspace.call("read_file", r#"{"path": "a.txt"}"#);
     assert_eq!(outcome.value()["code"], "limit-exceeded", "{}", outcome.text);
-    // Other engines are not concerned.
+    // Workspaces of other engines are not affected.
     let other = Workspace::builder().root(&root).no_state_dir().engine(&uncached).build().unwrap();
     assert!(other.call("read_file", r#"{"path": "a.txt"}"#).ok);
 }

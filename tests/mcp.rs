@@ -183,7 +183,7 @@ fn a_client_that_asks_is_told_how_calls_ended() {
     let mut client = Client::legacy("2025-11-25");
     fs::write(client.workspace.path().join("a.txt"), "one\n").unwrap();
     fs::write(client.workspace.path().join(".agentignore"), ".env\n").unwrap();
-    // Nobody asked yet.
+    // The client has not set a logging level yet, so the server sends no log messages.
     client.call(2, "read_file", json!({"path": "a.txt"}));
     assert_eq!(client.request(3, "logging/setLevel", json!({"level": "info"}))["result"], json!({}));
     client.ask(4, "tools/call", json!({"name": "read_file", "arguments": {"path": "a.txt"}}));
@@ -266,7 +266,7 @@ fn a_long_call_reports_more_and_more() {
         assert!(progress > last, "{progress} after {last}");
         last = progress;
     }
-    // Meanwhile others are served.
+    // The server answers other requests during the search.
     client.ask(3, "tools/call", json!({"name": "stat", "arguments": {"path": "0.txt"}}));
     let answer = std::iter::repeat_with(|| client.next()).find(|message| message.get("method").is_none()).unwrap();
     assert_eq!(answer["id"], 3, "{answer}");
@@ -522,7 +522,7 @@ fn a_person_at_a_stateless_client_is_asked_before_a_file_goes() {
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
         assert!(is_there(&client));
     }
-    // The content has changed since the person saw it.
+    // The content has changed since the plan was shown, so a new plan is needed.
     let asked = client.request(5, "tools/call", call.clone());
     fs::write(client.workspace.path().join("a.txt"), "another\n").unwrap();
     let changed = client.request(6, "tools/call", again(&asked["result"]["requestState"], true));

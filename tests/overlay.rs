@@ -1,5 +1,4 @@
-//! An overlay through the component: the directories stay as they are, whatever
-//! is in them and whatever is done.
+//! Overlays through the component: the base directories stay unchanged, whatever they contain and whatever a tool does.
 
 #![cfg(target_os = "linux")]
 
@@ -14,7 +13,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A base, and beside it the state directory.
+/// A base directory, with the state directory next to it.
 struct Fixture {
     directory: TempDir,
 }
@@ -229,7 +228,7 @@ fn read_only_roots_stay_so_and_others_are_overlaid_too() {
     let refused = call(&overlay, "write_file", json!({"path": "/fixed/x.txt", "content": "y\n"}));
     assert_eq!(refused.error.unwrap().code, ErrorCode::ReadOnly);
 
-    // Another directory by the name of one that was changed.
+    // Another directory is at the path of a directory that the overlay changed.
     let other = fixture.builder().mount(&fixed, "/lib", Access::ReadWrite).overlay("one").build();
     assert!(matches!(other.err(), Some(Error::Overlay { .. })));
     roots(fixture.builder()).overlay("one").build().unwrap();

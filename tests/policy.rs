@@ -415,7 +415,7 @@ fn a_blocked_path_is_blocked_by_whichever_link_it_is_named() {
     user.sets("blocked_directories: ['~/link/private']\n");
     let denied = Some("denied".to_owned());
     assert_eq!(user.code(&[], "read_file", json!({"path": "private/p.txt"})), denied);
-    // A link in the workspace does not turn the rule away from its name.
+    // If a link takes the blocked name, the rule applies to the name and to the target of the link.
     fs::rename(user.workspace.join("private"), user.workspace.join("public")).unwrap();
     symlink("public", user.workspace.join("private")).unwrap();
     for path in ["private/p.txt", "public/p.txt"] {
@@ -687,7 +687,7 @@ fn no_link_in_a_root_says_what_else_is_one() {
     }
     let near = format!("allowed_directories=[{}]", user.workspace.join("near").display());
     assert_eq!(user.code(&["--set", &near], "stat", json!({"path": "a.txt"})), None);
-    // A link outside is the person's own.
+    // A link outside of the workspace belongs to the user and is followed.
     symlink(user.home.join("secret"), user.home.join("mine")).unwrap();
     let mine = format!("allowed_directories=[{}]", user.home.join("mine").display());
     assert_eq!(user.code(&["--set", &mine], "read_file", json!({"path": "/secret/s.txt"})), None);
@@ -734,11 +734,11 @@ fn unrestricted_is_the_whole_file_system() {
     let read_only = [&unrestricted[..], &["--read-only"]].concat();
     assert_eq!(write(&read_only).as_deref(), Some("read-only"));
     assert_eq!(write(&[]).as_deref(), Some("outside-workspace"));
-    // A root keeps its rights by every way to it.
+    // A root keeps its rights, whatever path leads to it.
     let narrow = [&unrestricted[..], &["--root", ".:ro"]].concat();
     let path = format!("/host{}", user.workspace.join("a.txt").display());
     assert_eq!(user.code(&narrow, "write_file", json!({"path": path, "content": ""})).as_deref(), Some("read-only"));
-    // The program's own memory and files are none of a tool's business, nor is its policy.
+    // Tools reach neither the memory and files of this program nor its policy.
     user.sets("mode: unrestricted\n");
     let state = user.home.join("state");
     for path in [Path::new("/proc/self/environ"), Path::new("/sys/kernel"), &state, &user.config().join("policy.yaml")]
@@ -862,7 +862,7 @@ fn no_user_s_policy_is_put_where_there_is_none() {
     let code = |tool: &str, arguments: Value| user.code(&["--root", &home], tool, arguments);
     let denied = Some("denied".to_owned());
     assert_eq!(code("write_file", json!({"path": ".config/paddock/policy.yaml", "content": "{}"})), denied);
-    // Made elsewhere, it does not come there with a directory or behind a link.
+    // A policy file that is created elsewhere cannot be moved or copied there, with its directory or through a link.
     assert_eq!(code("write_file", json!({"path": "forged/paddock/policy.yaml", "content": "{}"})), None);
     symlink("forged", user.home.join("link")).unwrap();
     for (tool, source) in [("move", "forged"), ("copy", "forged"), ("move", "link"), ("copy", "link")] {

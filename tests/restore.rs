@@ -1,4 +1,4 @@
-//! Every change can be undone, and the undoing too.
+//! Every change can be undone, and every undo too.
 
 use std::fs;
 use std::path::PathBuf;
@@ -159,13 +159,13 @@ fn a_path_alone_undoes_its_last_change() {
     fixture.ok("write_file", json!({"path": "a.txt", "content": "a"}));
     fixture.ok("restore", json!({"path": "x.txt"}));
     assert_eq!((read("x.txt").as_str(), read("a.txt").as_str()), ("first", "a"));
-    // A single file of a patch is undone.
+    // A single file of a patch can be undone.
     let patch = "*** Begin Patch\n*** Delete File: x.txt\n*** Delete File: d/e/c.txt\n*** End Patch";
     fixture.ok("apply_patch", json!({"patch": patch}));
     let restored = fixture.ok("restore", json!({"path": "d/e"}));
     assert_eq!(restored["restored"], json!(["d/e/c.txt"]));
     assert!(fixture.root().join("d/e/c.txt").exists() && !fixture.root().join("x.txt").exists());
-    // A file of a deleted tree, and then the rest.
+    // A single file of a deleted tree is restored, and then the other files.
     let backup = fixture.ok("delete", json!({"path": "d", "recursive": true}))["backup"].clone();
     fixture.ok("restore", json!({"path": "d/b.bin"}));
     assert_eq!(fs::read(fixture.root().join("d/b.bin")).unwrap(), b"\0\x01b");
@@ -263,7 +263,7 @@ fn damaged_and_forged_backups_change_nothing() {
     }
     assert_eq!(fixture.tree(), before);
     assert!(!fixture.home.path().join("out.txt").exists());
-    // The damaged ones hide no sound one.
+    // Damaged records do not hide valid ones.
     fixture.ok("restore", json!({"path": "a.txt"}));
     let names: Vec<_> = fixture.history().into_iter().map(|entry| (entry.backup, entry.verb)).collect();
     assert!(names.contains(&(backup, "write".to_owned())));
@@ -345,7 +345,7 @@ fn a_workspace_in_memory_has_its_backups_too() {
     assert_eq!(workspace.history(&HistoryArgs { limit: 2 }).unwrap().entries.len(), 2);
 }
 
-/// The record of an undo pushes an older one out of the history: not the one that the undo reads.
+/// The record of an undo removes an older record from the history, but never the one that the undo reads.
 #[test]
 fn an_undo_does_not_remove_the_backup_that_it_reads() {
     for (max_count, others) in [(1, 0), (2, 1), (10, 9)] {
@@ -383,7 +383,7 @@ fn a_move_over_a_file_is_undone_by_each_of_its_paths() {
     }
 }
 
-/// A deletion says which entries no backup can hold, and the undo lists them apart from the restored ones.
+/// A deletion reports the entries that a backup cannot hold, and the undo lists them separately from the restored ones.
 #[test]
 fn entries_that_cannot_be_restored_are_reported_twice() {
     let fixture = Fixture::new(Policy::default());
@@ -399,7 +399,7 @@ fn entries_that_cannot_be_restored_are_reported_twice() {
     assert_eq!(restored["notes"].as_array().map(Vec::len), Some(2), "{restored}");
 }
 
-/// The undo of a copy leaves the directory that holds a file of another party, and says so.
+/// The undo of a copy keeps the directory that contains a file of another process, and says so.
 #[test]
 fn a_directory_that_cannot_be_removed_is_not_reported_as_restored() {
     let fixture = Fixture::new(Policy::default());

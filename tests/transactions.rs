@@ -141,7 +141,7 @@ fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }
 
-/// Files and links; git has no directories.
+/// Returns only files and links, because git does not store directories.
 fn without_directories(tree: Tree) -> Tree {
     tree.into_iter().filter(|(_, content)| content.is_some()).collect()
 }
@@ -164,11 +164,11 @@ fn the_patch_is_what_git_applies() {
     assert_eq!(without_directories(tree_of(&copy)), without_directories(tree_of(&fixture.base(""))));
     assert_eq!((mode(&fixture.base("bin/run.sh")), mode(&fixture.base("bin/new.sh"))), (0o755, 0o755));
     assert!(!fixture.base("gone").exists());
-    // And back.
+    // The reverse patch restores the old tree.
     let reverted = git(&copy, &["apply", "--reverse"], &patch);
     assert!(reverted.status.success(), "{}", String::from_utf8_lossy(&reverted.stderr));
     assert_eq!(without_directories(tree_of(&copy)), without_directories(before.clone()));
-    // Taking over is a change like any other.
+    // A commit of an overlay can be undone like any other change.
     let base = fixture.builder().build().unwrap();
     let backup = base.history(&paddock::types::HistoryArgs { limit: 1 }).unwrap().entries[0].backup.clone();
     ok(&base, "restore", json!({ "backup": backup }));
@@ -233,7 +233,7 @@ fn a_discarded_overlay_is_not_listed() {
     for (act, name) in [("status", "all"), ("diff", "committed"), ("discard", "some"), ("diff", "never")] {
         fixture.is_unknown(act, name);
     }
-    // Its directory stays, for a process that has it open and for further calls.
+    // The overlay's directory remains, for a process that has it open and for further calls.
     ok(&open, "write_file", json!({"path": "again.txt", "content": "n"}));
     write("some");
     assert_eq!(list(), "all\nkept\nsome\n");
@@ -246,7 +246,7 @@ fn a_discarded_overlay_is_not_listed() {
         fs::write(directory.join(stale).join("upper/workspace/left.txt"), "left").unwrap();
     }
     assert_eq!(list(), "kept\nsome\n");
-    // Damage is not hidden.
+    // A damaged overlay is listed.
     fs::write(directory.join("current"), "damaged").unwrap();
     assert_eq!(list(), "all\nkept\nsome\n");
 }

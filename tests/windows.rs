@@ -240,7 +240,7 @@ fn protected_and_hidden_files_have_no_second_name() {
         }
     }
     assert_eq!(fixture.files(), before);
-    // A plain file may have such a name.
+    // A regular file may have a name of this form.
     fixture.ok("write_file", json!({"path": "a~1.txt", "content": "x"}));
     fixture.ok("write_file", json!({"path": "A~1.TXT", "content": "y"}));
     assert_eq!(fs::read(fixture.root().join("a~1.txt")).unwrap(), b"y");

@@ -119,7 +119,7 @@ def header(doc: str) -> Iterator[str]:
 
 
 def imports(module: str, names: Iterable[str], indent: str = "") -> Iterator[str]:
-    """An import of `names`, on one line or with a name on each."""
+    """Returns an import of `names`, on one line or with one name per line."""
     names = sorted(names)
     line = f"{indent}from {module} import {', '.join(names)}"
     if len(line) <= WIDTH:
@@ -187,7 +187,7 @@ def tables_module(model: Model) -> Iterator[str]:
 
 
 def types_module(model: Model) -> Iterator[str]:
-    """The public module: every type, whichever file defines it."""
+    """Returns the source of the public module, which exports every type of the generated files."""
     yield from header("The types of the tools")
     names = {"_tables": {"RECORDS", "Shape"}}
     names |= {f"_{module}": {class_name(name) for name in model.names_in(module)} for module in RECORD_GROUPS}
@@ -200,7 +200,7 @@ def types_module(model: Model) -> Iterator[str]:
 
 
 def folded(start: str, items: list[str], end: str) -> Iterator[str]:
-    """Yields a tuple or list on one line, or with one item a line where one line is too long."""
+    """Yields a tuple or list on one line, or with one item per line if one line would be too long."""
     line = f"{start}{', '.join(items)}{end}"
     if len(line) <= WIDTH:
         yield line

@@ -45,11 +45,13 @@ class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
         elif (repository / "host/rust/Cargo.toml").exists():
             self.build(repository, target)
         elif not target.exists():
-            # A source distribution has it inside.
+            # A source distribution contains the component.
             raise FileNotFoundError(f"no component: set PADDOCK_COMPONENT to one, or put it at {target}")
 
     def build(self, repository: Path, target: Path) -> None:
-        """The component alone, as `host/rust/build.rs` builds it: the host around it would take many times as long."""
+        """Builds only the component, in the way of `host/rust/build.rs`, because a build of the whole host takes many
+        times as long.
+        """
         if shutil.which("cargo") is None:
             raise FileNotFoundError("no component: install Rust from rustup, or set PADDOCK_COMPONENT to a component")
         subprocess.run(["rustup", "target", "add", TARGET], cwd=repository, check=False)

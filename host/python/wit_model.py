@@ -11,7 +11,8 @@ WIT = Path(__file__).parent / "../../wit"
 INTERFACES = ["types", "approval", "files", "search", "tools"]
 # Types without a Python class: an error is raised as an exception, and the others are not part of a typed result.
 LEFT_OUT = {"error", "outcome", "written", "write-mode", "accessed-paths"}
-# The modules of record classes, each with what its docstring says of them. A record that no other module takes is shared.
+# The modules of record classes, each with the description of its records for the docstring. A record that no other
+# module contains is in the shared module.
 RECORD_GROUPS = {
     "shared": "more than one interface",
     "files": "the interface `files`",
@@ -81,17 +82,17 @@ class Model:
         return [function for function in self.functions if function.interface in OPERATIONS]
 
     def shown(self) -> list[Type]:
-        """The types that Python has, each after those that it needs."""
+        """Returns the types that have Python classes, each after the types that it refers to."""
         arguments = {function.arguments for function in self.operations()}
         kept = [each for each in self.types.values() if each.name not in LEFT_OUT | arguments]
         return [each for each in kept if each.kind != "variant"]
 
     def records(self, group: str) -> list[Type]:
-        """The records of one module of record classes."""
+        """Returns the records of one module of record classes."""
         return [each for each in self.shown() if each.kind == "record" and record_group(each) == group]
 
     def names_in(self, module: str) -> set[str]:
-        """The WIT names of the types that one generated module defines."""
+        """Returns the WIT names of the types that one generated module defines."""
         enums = (each for each in self.shown() if each.kind == "enum")
         return {each.name for each in (enums if module == "enums" else self.records(module))}
 
@@ -101,5 +102,5 @@ def record_group(record: Type) -> str:
 
 
 def named_types(wit: str) -> set[str]:
-    """The names in a WIT type, without its type constructors."""
+    """Returns the names in a WIT type, without its type constructors."""
     return set(re.findall(r"[a-z][\w-]*", wit)) - {"list", "option", "result", "error"}

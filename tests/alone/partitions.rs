@@ -1,4 +1,4 @@
-//! A search by several guests answers what one guest would answer, to the byte.
+//! A search by several guests returns the same bytes as a search by one guest.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -163,7 +163,8 @@ fn a_typed_search_is_shared_too() {
     assert_eq!(broken.code, ErrorCode::InvalidArgument);
 }
 
-/// Creates two files that take longer than a page may wait, in another partition than the files before them.
+/// Creates two files whose search takes longer than the time of one page. They are in another partition than the files
+/// before them in walk order.
 fn slow_tree(top: &Path) {
     for number in 0..318 {
         fs::write(top.join(format!("a{number:03}.txt")), "nothing\n").unwrap();
@@ -242,7 +243,7 @@ fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
     assert_eq!(counts(&pages(&hurried, "grep", &arguments)), counts(&all));
 }
 
-/// Searches that take all their time, in as many workspaces as there are threads for many times over.
+/// A short call returns quickly while other workspaces run long searches on many more threads than there are processors.
 #[test]
 fn a_short_call_waits_for_no_search() {
     let _alone = alone();

@@ -1,4 +1,5 @@
-//! Another process swaps names while tools work. Nothing outside is read, found or changed, and no call hangs.
+//! Tools work while another process swaps names: nothing outside the workspace is read, found or changed, and no call
+//! hangs.
 //!
 //! `PADDOCK_RACES` is the number of attempts. Each part runs in a separate process, so that a filter can disable
 //! `openat2`, and a crash or hang is detected.

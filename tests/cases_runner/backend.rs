@@ -20,7 +20,7 @@ use super::layers;
 use super::outcome::{self, Names};
 use super::tree::{self, Modes, Node, Tree};
 
-/// Seconds since 1970 that the native memory backend takes for now.
+/// Current time of the native memory backend, in seconds since 1970.
 pub const NOW: u64 = 1_750_000_000;
 
 /// Backend of a case.
@@ -33,7 +33,7 @@ pub enum Backend {
     ComponentMemory,
     /// Through the component, on a real directory.
     Directory,
-    /// Through the component, in an overlay over a real directory, which stays as it was.
+    /// Through the component, in an overlay over a real directory, which must stay unchanged.
     Overlay,
     /// Through the component, in a directory of a running container.
     Container,
@@ -123,7 +123,7 @@ fn in_container(case: &Case) -> Result<Observed> {
     on_disk(case, &environment, &names, Workspace::builder().container(&container).state_dir(state.path()))
 }
 
-/// Runs a case in `ws`, which the builder takes for the workspace and which has these names there.
+/// Runs a case in `ws`, the root of the builder's workspace, where placeholders have these values.
 fn on_disk(case: &Case, environment: &Environment, names: &Names, builder: Builder) -> Result<Observed> {
     let root = environment.top.join("ws");
     tree::write(&absolute(case, names)?, &root)?;
@@ -189,7 +189,7 @@ impl Environment {
     }
 }
 
-/// Returns the start with the placeholders in links replaced.
+/// Returns the initial tree with the placeholders in link targets replaced.
 fn absolute(case: &Case, names: &Names) -> Result<super::setup::Start> {
     let start = &case.start;
     let tree = start.tree.iter().map(|(path, node)| match node {
@@ -208,7 +208,7 @@ fn relative(tree: Tree, case: &Case) -> Tree {
     if case.absolute { restore(tree, &Names::in_memory()) } else { tree }
 }
 
-/// Returns a tree with `{root}` and `{outside}` in links.
+/// Returns a tree whose link targets have `{root}` and `{outside}` in place of absolute paths.
 fn restore(tree: Tree, names: &Names) -> Tree {
     let entries = tree.into_iter().map(|(path, node)| match node {
         Node::Link(target) => (path, Node::Link(names.clear(&target))),

@@ -13,7 +13,7 @@ use super::system;
 
 /// A case, read from its folder.
 pub struct Case {
-    /// `operation/NNN_name`.
+    /// Name in the form `operation/NNN_name`.
     pub name: String,
     pub folder: PathBuf,
     pub start: Start,
@@ -41,7 +41,7 @@ pub struct Call {
     pub dialect: String,
 }
 
-/// `call.json`: one call, or several in `calls`.
+/// Content of `call.json`: one call, or several in `calls`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallFile {

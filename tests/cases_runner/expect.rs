@@ -16,30 +16,30 @@ use super::backend::{self, Backend, Observed};
 use super::case::Case;
 use super::tree::{self, Node, Tree};
 
-/// A tree as a case's folder keeps it.
+/// A tree in the form of a case's folder.
 #[derive(Default, PartialEq, Eq)]
 struct Kept {
-    /// Regular files that git can hold.
+    /// Regular files that git can store.
     plain: BTreeMap<String, Vec<u8>>,
     rest: Rest,
 }
 
-/// `expected.json`.
+/// Content of `expected.json`.
 #[derive(Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Rest {
-    /// Links, empty directories, and files that git does not hold, each described.
+    /// Descriptions of links, empty directories, and files that git cannot store.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     entries: BTreeMap<String, String>,
-    /// Modes of files, of those that were set or can be executed; only a real directory has them.
+    /// Modes of files that a call set or that are executable. Only a real directory has modes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     modes: BTreeMap<String, String>,
 }
 
-/// Bytes beyond which a file is not kept whole.
+/// Maximum size of a file whose content is recorded, in bytes. A larger file is described.
 const KEPT: usize = 16 * 1024;
 
-/// Fails with a diff where results or tree are not as expected.
+/// Fails with a diff if the results or the tree are not as expected.
 pub fn compare(case: &Case, observed: &Observed) -> Result<()> {
     let mut report = String::new();
     let expected = fs::read_to_string(case.folder.join("result.json"))

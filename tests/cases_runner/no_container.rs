@@ -1,4 +1,4 @@
-//! Containers are of Linux.
+//! Replacement for `container.rs` on systems without containers.
 
 use anyhow::Result;
 

@@ -28,7 +28,7 @@ impl Names {
     }
 }
 
-/// Makes the calls of a case one after the other; their outcomes.
+/// Makes the calls of a case one after the other, and returns their outcomes.
 pub fn drive(case: &Case, names: &Names, call: impl Fn(&str, &str, &str) -> Value) -> Result<Vec<Value>> {
     let mut outcomes = Vec::new();
     let mut noted = Vec::new();
@@ -54,7 +54,7 @@ fn arguments(call: &Call, names: &Names, outcomes: &[Value]) -> Result<String> {
     }
 }
 
-/// Arguments with names and values of earlier results in their places.
+/// Replaces placeholders and references to earlier results in the arguments.
 fn filled(value: &Value, names: &Names, outcomes: &[Value]) -> Result<Value> {
     Ok(match value {
         Value::String(text) => match reference(text) {
@@ -89,7 +89,7 @@ fn look_up(index: usize, path: &str, outcomes: &[Value]) -> Result<Value> {
     Ok(value.clone())
 }
 
-/// Returns a value without the times of this run, and with `{root}` and `{outside}` in place of absolute names.
+/// Returns a value without the times of this run, and with `{root}` and `{outside}` in place of absolute paths.
 fn normal(value: &Value, key: &str, names: Option<&Names>) -> Value {
     match value {
         Value::String(_) if matches!(key, "accessed" | "changed") => Value::String("<time>".to_owned()),
@@ -108,7 +108,7 @@ fn normal(value: &Value, key: &str, names: Option<&Names>) -> Value {
     }
 }
 
-/// Times since 2025 are of this run; earlier ones come from the case.
+/// Replaces times since 2025, which are of this run. Earlier times come from the case.
 fn without_times(text: &str) -> String {
     static TIME: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
@@ -120,7 +120,7 @@ fn without_times(text: &str) -> String {
     time.replace_all(text, kept).into_owned()
 }
 
-/// Replaces the short ids of backups, which are times of this run.
+/// Replaces the short ids of backups, which contain times of this run.
 fn without_backups(text: &str) -> String {
     static BACKUP: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?m)(^|[( ])(1[7-9]\d{11}(-[0-9a-f]+)*)( <time>|\]|; |\)| undoes)").ok());

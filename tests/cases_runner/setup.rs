@@ -1,4 +1,4 @@
-//! The tree that a case starts from: `input/`, and what git cannot hold.
+//! The initial tree of a case: `input/`, and the entries that git cannot store.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,11 +51,11 @@ steps! {
     Mtime { path: String, mtime: String }
 }
 
-/// The tree before the calls of a case.
+/// The tree before the calls of a case, with attributes of its files.
 #[derive(Default)]
 pub struct Start {
     pub tree: Tree,
-    /// Second names of files, with the first.
+    /// Further hard links, each with the path of the first one.
     pub hard_links: Vec<(Vec<u8>, Vec<u8>)>,
     pub modes: Modes,
     pub modified: BTreeMap<Vec<u8>, SystemTime>,

@@ -1,4 +1,4 @@
-//! The corpus itself: nothing missing, nothing twice, enough of it.
+//! Checks of the cases themselves: each is complete, no two are equal, and there are enough of them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,12 +9,12 @@ use super::case::{file_name, folders};
 use super::expect::is_plain;
 use super::tree;
 
-/// Cases that there are at least, in all and of an operation.
+/// Minimum number of cases in total, and for each operation.
 const ALL: usize = 250;
 const EACH: usize = 15;
 const OPERATIONS: [&str; 5] = ["read", "edit", "patch", "grep", "list"];
 
-/// Fails with everything that is wrong with the corpus.
+/// Fails with every defect of the cases in `folder`.
 pub fn check(folder: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     let mut all = 0;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 /// Entries by path, including directories.
 pub type Tree = BTreeMap<Vec<u8>, Node>;
 
-/// An entry.
+/// An entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     File(Vec<u8>),
@@ -25,7 +25,7 @@ pub enum Node {
     Fifo,
 }
 
-/// Bytes of a file beyond which it is taken for a sparse one.
+/// Size in bytes from which a file counts as sparse and is not read.
 const HELD: u64 = 64 << 20;
 
 /// Reads the tree below a directory.
@@ -73,7 +73,7 @@ pub fn modes(top: &Path, tree: &Tree) -> Result<Option<Modes>> {
     files.map(|(path, _)| mode(path)).collect()
 }
 
-/// Writes the start of a case to the empty directory `top`.
+/// Writes the initial tree of a case to the empty directory `top`.
 pub fn write(start: &Start, top: &Path) -> Result<()> {
     // Paths are sorted, so a directory comes before its entries.
     for (path, node) in &start.tree {
@@ -113,7 +113,7 @@ fn write_node(path: &Path, node: &Node) -> Result<()> {
     Ok(())
 }
 
-/// Returns the start of a case as an archive for the memory backend.
+/// Returns the initial tree of a case as an archive for the memory backend.
 pub fn pack(start: &Start) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for (path, node) in &start.tree {

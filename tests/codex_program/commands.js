@@ -15,7 +15,7 @@ const run = (cmd, more = {}) => ["exec_command", { cmd, login: false, ...more }]
 const write = (chars, more = {}) => ["write_stdin", { session_id: "{session}", chars, ...more }];
 const waits = { yield_time_ms: 300 };
 
-/** The calls with the same text, by name. `{session}` is the id of the session that was reported last. */
+/** Calls with the same text in both programs, by name. `{session}` is the id of the session that was reported last. */
 const SAME = {
   output: run("echo one; echo two"),
   exit_status: run("echo one; exit 3"),
@@ -66,7 +66,7 @@ const home = realpathSync(mkdtempSync(join(tmpdir(), "paddock-codex-commands-"))
 const top = { theirs: join(home, "theirs"), ours: join(home, "ours") };
 for (const directory of Object.values(top)) mkdirSync(join(directory, "sub"), { recursive: true });
 
-/** Returns a function that takes the session id from outputs, and gives the calls one by one. */
+/** Returns a function that reads the session id from outputs and returns the calls one by one. */
 function script() {
   const left = [...calls];
   let session = 0;
@@ -93,7 +93,10 @@ async function ours() {
   return outputs;
 }
 
-/** Returns a text without what differs from run to run. Codex shows the line endings of a terminal, and we do not. */
+/**
+ * Returns a text without the parts that differ between runs. Codex prints the line endings of a terminal, and Paddock
+ * does not.
+ */
 function normal(text) {
   const fixed = text.replace(/^Chunk ID: [0-9a-f]{6}$/m, "Chunk ID: -").replace(/^Wall time: \d+\.\d{4} seconds$/m, "Wall time: -");
   return fixed.replace(/session ID \d+/, "session ID -").replaceAll("\r\n", "\n");

@@ -6,7 +6,7 @@ import { posix } from "node:path";
 const envelope = (...lines) => ["*** Begin Patch", ...lines, "*** End Patch"].join("\n");
 const update = (...lines) => envelope("*** Update File: f", ...lines);
 
-/** Fixed patches with the same outcome; generated ones rarely have these forms. */
+/** Fixed patches for which both programs have the same outcome. Generated patches rarely have these forms. */
 export const SAME = [
   ["several files", { m: "1\n2\n", gone: "x\n" }, envelope("*** Add File: n/new", "+created", "*** Delete File: gone", "*** Update File: m", "@@", "-2", "+changed")],
   ["a move into a new directory", { "old/f": "a\n" }, envelope("*** Update File: old/f", "*** Move to: new/dir/g", "@@", "-a", "+b")],
@@ -63,7 +63,7 @@ export const SAME = [
   ["absolute paths", { f: "a\n", g: "x\n" }, envelope("*** Update File: {w}/f", "@@", "-a", "+b", "*** Delete File: {w}/g", "*** Add File: {w}/d/n", "+n")],
 ];
 
-/** The cause of a refused chunk whose only anchor occurs several times. */
+/** Error text of a refused chunk whose only anchor occurs several times. */
 const AMBIGUOUS = /its anchor .* is at lines /;
 
 const kept = (ours, theirs, name, ourText, theirText) => {
@@ -71,7 +71,10 @@ const kept = (ours, theirs, name, ourText, theirText) => {
   assert.equal(theirs.tree.get(name), theirText, "codex");
 };
 
-/** Deliberate differences, each held on both sides. A tree's value is a text, bytes, or the target of a link. */
+/**
+ * Deliberate differences: each states the expected outcome of both programs. A value in a tree is a text, bytes, or the
+ * target of a link.
+ */
 export const DIFFERENT = [
   {
     reason: "a patch is applied as a whole or not at all",

@@ -15,7 +15,7 @@ const [binary = "paddock", count = "300", first = "1"] = process.argv.slice(2);
 const home = realpathSync(mkdtempSync(join(tmpdir(), "paddock-codex-")));
 const top = { theirs: join(home, "theirs"), ours: join(home, "ours") };
 
-/** Replaces the content of a directory, but not the directory, which `paddock` holds open. */
+/** Replaces the content of a directory. The directory itself stays, because `paddock` holds it open. */
 function plant(directory, tree) {
   mkdirSync(directory, { recursive: true });
   for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
@@ -55,7 +55,7 @@ async function ours(tree, patch) {
   return { ok: answer.ok, text: text.replaceAll(top.ours, "{w}"), tree: harvest(top.ours) };
 }
 
-/** Returns the bytes of a tree of files before a patch, as `harvest` does. */
+/** Returns the bytes of a tree before a patch, in the form that `harvest` returns. */
 function before(tree) {
   return new Map([...tree].map(([name, text]) => [name, Buffer.from(text).toString("latin1")]));
 }
@@ -63,7 +63,7 @@ function before(tree) {
 const seen = new Map();
 let failures = 0;
 
-/** Reports a case that fails `hold`. */
+/** Runs `hold`, and reports the case if it fails. */
 function check(name, { tree, patch }, expected, got, hold) {
   try {
     hold();

@@ -13,7 +13,7 @@ export function random(seed) {
   return { below, chance: (percent) => next() * 100 < percent, pick: (list) => list[below(list.length)] };
 }
 
-/** Few lines, so that they repeat within a file and between files. */
+/** A small set of lines, so that lines repeat within a file and between files. */
 const LINES = [
   "a", "b", "c", "d", "a", "b", "", "", "{", "}", "  a", "a  ", "\ta", "    b", "fn f() {", "  return 1;", "class A", "+a", "-b", "@@ a", "*** a",
   "“q” – it’s", "\"q\" - it's", "x\u00a0y", "x y", "é", "日本", " ", "\t",
@@ -22,7 +22,7 @@ const NAMES = ["f", "g", "d/h", "d/e/i", "name with blank"];
 const NEW_NAMES = ["n", "new/dir/n", "d/n", "n n"];
 const ENDINGS = ["\n", "\n", "\n", "\n", "\r\n"];
 
-/** The lines of a text, without their endings. */
+/** Returns the lines of a text without their endings. */
 function split(text) {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
@@ -37,7 +37,7 @@ function content(rng) {
   return rng.chance(30) ? text.replace(/\r?\n$/, "") : text;
 }
 
-/** Changes a line as a model's memory does. */
+/** Changes a line in a way in which a model misremembers lines. */
 function blurred(rng, line) {
   const change = rng.pick([
     (text) => `${text} `,
@@ -50,7 +50,10 @@ function blurred(rng, line) {
   return change(line);
 }
 
-/** A chunk of an update, mostly for lines that the file has at or after `from`. Returns its lines and the next place. */
+/**
+ * Returns the lines of one chunk of an update, and the position after it. Most chunks are for lines that the file has
+ * at `from` or later.
+ */
 function chunk(rng, lines, from) {
   const rows = [];
   const start = from + rng.below(Math.max(1, lines.length - from));
@@ -95,7 +98,7 @@ function chunks(rng, text) {
   return rows;
 }
 
-/** A path as a patch may spell it. */
+/** Returns one of the spellings of a path that a patch may contain. */
 function spelled(rng, path) {
   return rng.pick([
     ...Array.from({ length: 14 }, () => (name) => name),
@@ -130,7 +133,7 @@ function section(rng, files) {
   }
 }
 
-/** Damages or wraps an envelope. */
+/** Returns a damaged or wrapped patch envelope. */
 function wrapped(rng, lines) {
   const text = lines.join("\n");
   return rng.pick([

@@ -7,16 +7,16 @@ import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Longest time of a run in milliseconds. */
+/** Time limit of a run in milliseconds. */
 const TIMEOUT_MS = 120_000;
 
 const package_ = dirname(fileURLToPath(import.meta.resolve(`@openai/codex-${process.platform}-${process.arch}/package.json`)));
 
-/** Path of the program. */
+/** Path of the Codex program. */
 export const program = join(package_, "vendor", readdirSync(join(package_, "vendor"))[0], "bin/codex");
 
 /**
- * Has the program make calls in `directory`, and returns its outputs. `next` is given the output of the call before,
+ * Makes Codex perform calls in `directory`, and returns their outputs. `next` receives the output of the previous call,
  * and returns the next call as `[name, arguments]`, or nothing at the end.
  */
 export async function outputsOfCalls(home, directory, next) {

@@ -1,11 +1,11 @@
-//! The list of allowed commands: no other program is executed, whatever the line contains and whatever an allowed
-//! program does.
+//! The list of allowed commands: no other program is executed, whatever the command line contains and whatever an
+//! allowed program does.
 
 use serde_json::json;
 
 use crate::fixture::Fixture;
 
-/// Lines that a shell would take for an allowed command, or none, and that run another.
+/// Lines in which a shell seems to run an allowed command, or no command, but which run another one.
 const EVALUATED: [&str; 12] = [
     "test -v 'a[$(touch ran)]'",
     "printf -v 'a[$(touch ran)]' x",

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::fixture::{CANARY, Fixture, stdout};
 
-/// Threads that rename directories of many entries: each is a question for each entry.
+/// A program whose threads rename directories with many entries. The supervisor checks every entry.
 const QUESTIONS: &str = r#"
 import os, threading
 for n in range(8):

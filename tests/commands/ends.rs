@@ -1,4 +1,4 @@
-//! Nothing of a command outlives its host.
+//! No process or file of a command outlives its host.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Processes whose arguments have this mark.
+/// Returns the number of processes whose arguments contain this mark.
 fn alive(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let arguments = processes.filter_map(|process| fs::read_to_string(process.path().join("cmdline")).ok());
@@ -30,7 +30,7 @@ fn gone_soon(mark: &str) -> bool {
 /// left its session.
 fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
     fs::create_dir_all(home.path().join("work")).unwrap();
-    // Whoever runs the tests in the background has it ignored.
+    // If the tests run in the background, SIGINT is ignored, and children would inherit that.
     let mut child = Command::new("env")
         .args(["--default-signal=INT", env!("CARGO_BIN_EXE_paddock"), mode, "--set", "commands.enabled=true", "--root"])
         .arg(home.path().join("work"))

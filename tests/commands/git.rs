@@ -80,7 +80,7 @@ fn commands_that_read_cause_no_refusals() {
             "git grep one",
             "git ls-files",
         ] {
-            // Git finds the file changed, compares it, and would write the index with the new time.
+            // Git sees the file as changed, compares its content, and would then write the index with the new time.
             let touched =
                 Command::new("touch").args(["-d", "2001-01-01", "a.txt"]).current_dir(fixture.root()).status();
             assert!(touched.unwrap().success());
@@ -294,15 +294,15 @@ fn the_index_leads_to_no_path_that_a_command_could_not_change() {
     let status = Command::new("git").args(["checkout", "-q", "--", "."]).current_dir(fixture.root()).status();
     assert!(status.unwrap().success());
     assert!(!fixture.home.path().join("planted").exists() && !fixture.root().join("evil").exists());
-    // The same index with an ordinary path is taken.
+    // The same index with an ordinary path is accepted.
     let ran = fixture.shell("python3 forge.py a.txt && mv .git/index.lock .git/index && git ls-files");
     assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("a.txt\n", &json!(0)), "{ran}");
-    // A mark that hides changes from `git status` is refused.
+    // A flag of the index that hides changes from `git status` is refused.
     let ran = fixture.shell("git reset -q; git update-index --assume-unchanged a.txt");
     assert!(ran["refused"].to_string().contains("shows no change"), "{ran}");
 }
 
-/// Otherwise what a person sees of a commit would not be what the commit contains.
+/// Otherwise a person could see something else in a commit than the commit contains.
 #[test]
 fn objects_are_not_replaced() {
     let fixture = repository(settings(true));

@@ -35,7 +35,7 @@ fn output_status_and_directory() {
 
 #[test]
 fn the_environment_is_made_anew() {
-    // SAFETY would be needed to set a variable; this one every process has.
+    // Setting a variable would need `unsafe`. Cargo sets this one for every test process.
     let own = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let fixture = Fixture::with(json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}));
     let printed = fixture.printed("env");
@@ -132,7 +132,7 @@ fn python_in_the_dialect_that_has_it() {
 #[test]
 fn signals_are_those_of_a_new_program() {
     let fixture = Fixture::new();
-    // Started in the background by a shell, a program has the interrupt ignored, and hands that on.
+    // A shell starts background programs with SIGINT ignored, and a program passes that on to its children.
     let output = std::process::Command::new("sh")
         .args(["-c", "trap '' INT TERM; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_paddock"), "call", "--root"])
         .arg(fixture.root())

@@ -51,14 +51,14 @@ fn output_is_collected_to_the_end_of_the_time_or_of_the_command() {
         let ran = fixture.ok("exec_command", arguments);
         assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("1\n2\n3\n4\n", &json!(0)), "{ran}");
     }
-    // A sign of life is no prompt.
+    // Output without a line ending, such as a progress indicator, does not count as a prompt while more follows.
     let line = "for i in 1 2 3 4; do printf .; sleep 0.4; done";
     for terminal in [true, false] {
         let arguments = json!({"command": line, "terminal": terminal, "yield_time_ms": 20_000});
         let ran = fixture.ok("exec_command", arguments);
         assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("....", &json!(0)), "{ran}");
     }
-    // The time ends the wait, with all output until then, and the command goes on.
+    // The time limit ends the wait. The result has all output so far, and the command continues.
     let begun = Instant::now();
     let line = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done";
     let ran = fixture.ok("exec_command", json!({"command": line, "yield_time_ms": 700}));
@@ -66,7 +66,7 @@ fn output_is_collected_to_the_end_of_the_time_or_of_the_command() {
     assert!(stdout(&ran).starts_with("1\n2\n3\n") && ran["session_id"].is_u64(), "{ran}");
     let rest = fixture.ok("write_stdin", json!({"session_id": ran["session_id"], "yield_time_ms": 20_000}));
     assert_eq!((stdout(&ran) + &stdout(&rest), &rest["exit_code"]), ("1\n2\n3\n4\n5\n6\n".to_owned(), &json!(0)));
-    // A prompt ends the wait before its time.
+    // A prompt ends the wait before the time limit.
     let begun = Instant::now();
     let ran = fixture.ok("exec_command", json!({"command": "printf 'name? '; read x", "yield_time_ms": 20_000}));
     assert_eq!(stdout(&ran), "name? ");
@@ -190,7 +190,7 @@ fn rules_that_come_to_be_hold_for_a_session_that_runs() {
     }
     assert_eq!(fixture.read("cfg/prod.env").unwrap(), "TOPSECRET\n");
     assert!(fixture.read("copy").is_none_or(|copy| copy.is_empty()));
-    // And rules that are taken back hold no more.
+    // Rules that are removed no longer apply.
     std::fs::remove_file(fixture.root().join(".agentignore")).unwrap();
     std::thread::sleep(Duration::from_secs(1));
     assert!(say("cat cfg/prod.env").contains("TOPSECRET"));

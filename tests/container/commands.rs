@@ -1,4 +1,4 @@
-//! Commands in a container: they run there, and end there.
+//! Commands in a container: they run inside it and end with it.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ fn with_commands(running: &Running, policy: Value) -> Workspace {
     running.builder().policy_json(&policy.to_string()).unwrap().build().unwrap()
 }
 
-/// Processes in the container whose arguments have this mark.
+/// Returns whether the container has processes whose arguments contain this mark.
 fn alive(running: &Running, mark: &str) -> bool {
     running.exec(&["ps"]).lines().any(|line| line.contains(mark) && !line.contains("busybox ps"))
 }

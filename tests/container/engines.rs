@@ -117,7 +117,7 @@ fn an_engine_that_answers_anything_is_refused() {
         ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":0},\"Config\":{}}]'", "reports no process"),
         ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":-1},\"Config\":{}}]'", "reports no process"),
         ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"exited\",\"Pid\":1},\"Config\":{}}]'", "podman says `exited`"),
-        // Another process at every look: the container was replaced between them.
+        // The process id differs in each inspection: the container was replaced between them.
         (
             "echo \"[{\\\"Id\\\":\\\"$$\\\",\\\"State\\\":{\\\"Status\\\":\\\"running\\\",\\\"Pid\\\":1},\\\"Config\\\":{}}]\"",
             "stopped or replaced meanwhile",
@@ -139,7 +139,7 @@ fn an_engine_that_does_not_answer_is_ended() {
     assert!(started.elapsed() < Duration::from_secs(15));
 }
 
-/// Podman's real description of a container that was created and not started.
+/// Podman's real description of a container that was created but not started.
 #[test]
 fn podman_s_own_answer_is_understood() {
     let Ok(version) = Command::new("podman").arg("--version").output() else {

@@ -1,4 +1,4 @@
-//! A container that runc runs, as long as the value lives.
+//! A container that runc runs. It is deleted when the value is dropped.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -65,7 +65,7 @@ impl Running {
         assert!(Command::new("runc").arg("spec").current_dir(self.bundle()).status().unwrap().success());
         let path = self.bundle().join("config.json");
         let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        // Some machines allow no higher ones than those in force.
+        // Some machines forbid to raise these limits above the present ones.
         config["process"].as_object_mut().unwrap().remove("rlimits");
         config["process"]["terminal"] = json!(false);
         config["process"]["args"] = json!(["/bin/busybox", "sleep", "1000"]);
@@ -115,16 +115,16 @@ impl Running {
         self.state()["pid"].as_u64().unwrap()
     }
 
-    /// Runs a command in it.
+    /// Runs a command in the container.
     pub(super) fn exec(&self, arguments: &[&str]) -> String {
         let output = Command::new("runc").args(["exec", &self.id, "/bin/busybox"]).args(arguments).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Ends it and everything that the engine knows of it.
+    /// Kills the container and deletes its state in the engine.
     pub(super) fn delete(&self) {
-        // Deleted already is as good.
+        // The container may have been deleted already.
         let _ = Command::new("runc").args(["delete", "--force", &self.id]).stderr(Stdio::null()).status();
     }
 }

@@ -1,4 +1,4 @@
-//! A host that is known to be bad: it compares the text of paths, and then uses files by their paths.
+//! A host that is known to be unsafe: it compares the text of paths, and then opens files by their paths.
 
 use std::fs;
 use std::io::{self, Read};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use paddock::selftest::{Answer, Call, Fixture, Subject};
 use serde_json::{Value, json};
 
-/// Bytes of a file that are read.
+/// Maximum number of bytes that are read from a file.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Default)]
 pub struct Bad {
     root: PathBuf,
-    /// The directory of the whole run: so bad is it not that it could do harm elsewhere.
+    /// Top directory of the run. This host refuses paths outside of it, so that it does no harm to the machine.
     cage: PathBuf,
 }
 
@@ -64,7 +64,7 @@ impl Bad {
         }
     }
 
-    /// Returns the path without `..`, if its text begins with that of the root.
+    /// Returns the path without `..`, if its text begins with the path of the root.
     fn path(&self, path: &str) -> io::Result<PathBuf> {
         let mut real = PathBuf::new();
         for part in self.root.join(path).components() {
@@ -92,7 +92,7 @@ impl Bad {
         change(path).map(|()| (json!({}), true))
     }
 
-    /// Names below the part of a pattern that has no wildcard.
+    /// Returns the names in the directory before the first wildcard of a pattern.
     fn glob(&self, pattern: &str) -> io::Result<Vec<String>> {
         let start: Vec<_> = pattern.split('/').take_while(|part| !part.contains(['*', '[', '{', '?'])).collect();
         names(&self.root.join(start.join("/")))

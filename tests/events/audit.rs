@@ -1,10 +1,10 @@
-//! The audit file: a chain of records, and everything that can happen to it.
+//! The audit file: a chain of records, and each way to damage it.
 
 use super::*;
 use paddock::Error;
 use paddock::audit::{last, verify};
 
-/// A workspace with an audit beside it.
+/// A workspace with an audit file next to it.
 struct Audited {
     directory: TempDir,
     state: TempDir,
@@ -23,7 +23,7 @@ impl Audited {
         Self { directory, state, workspace, file }
     }
 
-    /// Creates an audit log with the records of three reads.
+    /// Creates a workspace whose audit file has the records of three reads.
     fn read() -> Self {
         let audited = Self::new();
         (0..3).for_each(|_| assert!(audited.workspace.call("read_file", r#"{"path": "a.txt"}"#).ok));
@@ -187,7 +187,7 @@ impl Audited {
         bytes.iter().filter(|byte| **byte == b'\n').count() as u64
     }
 
-    /// Puts the head back to the end of `good`.
+    /// Sets the stored head back to the end of `good`.
     fn forget_head(&self, good: &[u8]) {
         let last: Value = serde_json::from_slice(good.split(|byte| *byte == b'\n').rev().nth(1).unwrap()).unwrap();
         let head = json!({"sequence": last["sequence"], "size": good.len(), "hash": last["hash"]});

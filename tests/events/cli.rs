@@ -125,7 +125,7 @@ fn show_prints_calls_for_people_and_records_for_programs() {
     let json = stdout(&cli.run(&["audit", "show", "--json", &file]));
     assert_eq!(json, fs::read_to_string(&file).unwrap());
 
-    // A call that was ended with its process.
+    // The process ended during this call.
     let start = json.lines().next().unwrap();
     fs::write(cli.file("cut.jsonl"), format!("{start}\n")).unwrap();
     assert!(stdout(&cli.run(&["audit", "show", &cli.file("cut.jsonl")])).contains("no end"));

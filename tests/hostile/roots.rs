@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const CANARY: &str = "CANARY-of-outside";
 
 /// Directories of a test: the root `top/work/a/b`, the state directory `top/state`, and `top/outside`, which no call
-/// may reach: each path of the root leads to a canary there.
+/// may reach. Below `top/outside`, each path of the root has a canary file.
 struct Fixture {
     _home: TempDir,
     top: PathBuf,
@@ -268,7 +268,7 @@ fn a_root_in_a_root_stays_where_it_is() {
         assert!(read.text.starts_with("1|inside\n"), "{tool} {arguments}: {:?}", read.error);
         assert!(top.join("sub/deep/inner/file.txt").exists(), "{tool} {arguments}");
     }
-    // The entries of the inner root can be changed by either path, and the entries next to it too.
+    // The entries of the inner root and their siblings can be changed by either path.
     assert!(call("delete", json!({"path": "sub/deep/inner/file.txt"})).error.is_none());
     assert!(call("write_file", json!({"path": "sub/deep/other.txt", "content": "x\n"})).error.is_none());
     assert!(call("move", json!({"source": "a", "destination": "sub/a"})).error.is_none());
@@ -415,7 +415,7 @@ fn a_directory_is_not_copied_into_itself_by_way_of_an_inner_root() {
     assert!(outcome.ok, "{}", outcome.text);
 }
 
-/// Rules hold for names that are not text as well, and nobody can be asked about those.
+/// Rules also apply to names that are not valid UTF-8, and no approval can be requested for such names.
 #[test]
 fn a_directory_with_names_that_are_not_text_is_not_moved() {
     use std::ffi::OsStr;
@@ -464,7 +464,7 @@ fn a_state_directory_that_was_moved_stays_closed() {
     assert!(root.join("moved/history").is_dir());
 }
 
-/// If a state directory is named, every change needs it.
+/// If the builder names a state directory, every change needs it.
 #[test]
 fn a_state_directory_that_cannot_be_made_ends_every_change() {
     let home = tempfile::tempdir().unwrap();

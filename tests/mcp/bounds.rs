@@ -121,7 +121,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A server that has ended already is what most tests want.
+        // Most tests expect that the server has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

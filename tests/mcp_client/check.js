@@ -1,6 +1,6 @@
-// Checks that are told one by one, and fail the process in the end.
+// Checks that are reported one by one. If one fails, the process ends with a failure.
 
-/** Runs `body`, and tells whether it got through. */
+/** Runs `body`, and prints whether it succeeded. */
 export async function check(name, body) {
   try {
     await body();

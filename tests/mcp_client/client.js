@@ -16,7 +16,7 @@ const client = new Client({ name: "paddock-test", version: "1.0.0" });
 
 const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);
 
-/** A search that no test waits for: its automaton is too large to keep. */
+/** Arguments of a search that takes longer than any test waits, because its automaton is too large for the cache. */
 function slowSearch() {
   let seed = 1;
   const letter = () => ((seed = (seed * 48271) % 0x7fffffff) & 4096 ? "a" : "b");
@@ -124,7 +124,7 @@ async function session() {
 }
 
 const env = { ...process.env, PADDOCK_STATE_DIR: mkdtempSync(join(tmpdir(), "paddock-state-")) };
-// Nothing of the machine's own user may count.
+// The user's own policy and state must not affect the test.
 env.XDG_CONFIG_HOME = join(env.PADDOCK_STATE_DIR, "none");
 delete env.PADDOCK_POLICY;
 await client.connect(new StdioClientTransport({ command: binary, args: ["mcp", "--root", directory], env }));

@@ -1,6 +1,6 @@
-// The differences from the reference file system server that are meant. `reference` and `paddock` are a row of the
-// table in `host/guide/src/dialects.md`, `why` is the reason. `holds` returns whether two answers and the trees behind
-// them differ in this way and in no other.
+// The deliberate differences from the reference file system server. `reference` and `paddock` are a row of the table in
+// `host/guide/src/dialects.md`, and `why` is the reason. `holds` returns whether two answers and trees differ in this
+// way and in no other.
 
 import { difference, sorted, sortedTree } from "./trees.js";
 
@@ -8,26 +8,26 @@ const ERROR = /^MCP error -?\d+: |^Tool .* not found/;
 const DENIED = /^Access denied - /;
 const GLOBS = ["search_files", "directory_tree"];
 
-/** Whether only the reference has changed its tree, if any has. */
+/** Returns whether Paddock refused the call with this message, and the reference server did not. */
 const isRefused = (theirs, ours, words) => !theirs.isError && ours.isError && words.test(ours.text);
 const haveEqualTrees = (theirs, ours) => difference(theirs.tree, ours.tree).length === 0;
 const isUnchanged = (call, ours) => difference(call.before, ours.tree).length === 0;
 const globsOf = ({ args }) => [args.pattern, ...[args.excludePatterns ?? []].flat()].filter((glob) => typeof glob === "string");
 const pathsOf = ({ args }) => [args.path, args.source, args.destination, ...(args.paths ?? [])].filter((path) => typeof path === "string");
 
-/** The lines of a listing, without the parts of the sizes and totals that links and directories have. */
+/** Returns the lines of a listing, without the sizes and totals, which differ for links and directories. */
 function withoutSizes(text) {
   return sorted(text.replace(/ +(\d[\d.]* [KMGT]?B)?$/gm, "").replace(/^Combined size:.*$/m, ""));
 }
 
-/** A file's text without what encodings and line endings make of it. */
+/** Returns the text of a file, independent of its encoding and line endings. */
 function plain(bytes) {
   const utf16 = bytes.startsWith("\xff\xfe") ? Buffer.from(bytes, "latin1").toString("utf16le") : undefined;
   const text = utf16 ?? Buffer.from(bytes, "latin1").toString("utf8");
   return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
 }
 
-/** Whether two trees differ only in line endings, byte order marks and encodings of files. */
+/** Returns whether two trees differ only in line endings, byte order marks and encodings of files. */
 function haveEqualTexts(theirs, ours) {
   const paths = new Set([...theirs.tree.entries.keys(), ...ours.tree.entries.keys()]);
   return [...paths].every((path) => {
@@ -39,7 +39,7 @@ function haveEqualTexts(theirs, ours) {
   });
 }
 
-/** Returns what the hunks of a diff make of a text; `undefined` if they do not fit it. */
+/** Applies the hunks of a diff to a text. Returns `undefined` if they do not fit the text. */
 function patched(text, diff) {
   const lines = text.split(/(?<=\n)/);
   let [out, from] = [[], 0];
@@ -61,10 +61,12 @@ function patched(text, diff) {
   return [...out, ...lines.slice(from)].join("");
 }
 
-/** Lines of results for single files, without the words of their failures. */
+/** Returns results for several files, without the texts of their failures. */
 const withoutFailures = (text) => text.replace(/: Error - .*$/gm, ": Error");
 
-/** The information about an entry that both servers have. Times of entries that a call has changed can differ. */
+/**
+ * Returns the information about an entry that both servers report. Times of entries that a call has changed can differ.
+ */
 const common = (text, isChanged, isDirectory) =>
   text
     .split("\n")

@@ -23,7 +23,10 @@ const seed = Number(values.seed ?? 21);
 const random = new Random(seed);
 const home = realpathSync(mkdtempSync(join(tmpdir(), "paddock-differential-")));
 
-/** The same content for each server: a tree that calls change, and one of large files that they only read. */
+/**
+ * Creates the directories of one server: a tree that calls change, and large files that calls only read. Both servers
+ * get the same content.
+ */
 function workspace(side, seed) {
   const at = { top: join(home, side, "ws"), large: join(home, side, "large"), link: join(home, side, "link") };
   fill(at, new Random(seed));
@@ -33,7 +36,7 @@ function workspace(side, seed) {
 
 const PATHS = { w: "top", large: "large", link: "link" };
 
-/** Puts the workspace's paths in the place of `{w}`, `{large}` and `{link}`, or takes them out. */
+/** Replaces `{w}`, `{large}` and `{link}` by the paths of the workspace; `withoutPaths` does the reverse. */
 function withPaths(value, at) {
   const put = (text, [name, key]) => text.replaceAll(`{${name}}`, JSON.stringify(at[key]).slice(1, -1));
   return JSON.parse(Object.entries(PATHS).reduce(put, JSON.stringify(value)));
@@ -49,7 +52,7 @@ async function call(client, at, { tool, args }) {
   try {
     result = await client.callTool({ name: tool, arguments: withPaths(args, at) });
   } catch (cause) {
-    // A refusal by the protocol, before the tool is called.
+    // The protocol layer refused the call before the tool ran.
     result = { isError: true, content: [{ type: "text", text: cause.message }] };
   }
   const plain = withoutPaths({ content: result.content, structured: result.structuredContent ?? null, isError: result.isError ?? false }, at);

@@ -1,4 +1,5 @@
-// Calls made of random parts: paths of the tree, globs, counts of lines, edits of the text that a file has.
+// Generated calls with random parts: paths of the tree, globs, numbers of lines, and edits of text that a file
+// contains.
 
 import { lstatSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +33,7 @@ function pathsBelow(top) {
   return paths;
 }
 
-/** Spells a path in one of the ways that lead to the same entry. */
+/** Returns one of the spellings of a path that lead to the same entry. */
 function spelled(random, path) {
   const forms = [`{w}/${path}`, `{w}/${path}`, `{link}/${path}`, path || ".", `./${path}`, `{w}/src/../${path}`, `{w}//${path}`];
   return random.of(forms);

@@ -1,4 +1,4 @@
-// Calls about the subjects of the reference server's own tests, and about differences that were found.
+// Fixed calls: the subjects of the reference server's own tests, and differences that earlier runs found.
 
 const call = (tool, args) => ({ tool, args });
 const read = (path, more) => call("read_text_file", { path: `{w}/${path}`, ...more });

@@ -19,9 +19,9 @@ export function connectOurs(binary, directories, state) {
 
 async function connect(command, args) {
   const client = new Client({ name: "paddock-differential", version: "1.0.0" });
-  // The reference shows times in the zone of its process.
+  // The reference server prints times in the time zone of its process.
   const env = { XDG_CONFIG_HOME: "/nonexistent", HOME: "/nonexistent", TZ: "UTC" };
-  // By default a client hangs up at an answer of 10 MiB.
+  // By default, the client disconnects at an answer of 10 MiB.
   await client.connect(new StdioClientTransport({ command, args, env, stderr: "ignore", maxBufferSize: 256 * 1_024 * 1_024 }));
   return client;
 }

@@ -1,6 +1,5 @@
-// One session with the reference file system server and with `paddock mcp
-// --dialect mcp-filesystem`: the same answers but where a difference is listed.
-// Usage: node swap.js [path of the paddock binary]
+// One session with the reference file system server and with `paddock mcp --dialect mcp-filesystem`. The answers must
+// be equal, except for the listed differences. Usage: node swap.js [path of the paddock binary]
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -16,7 +15,7 @@ const reference = fileURLToPath(import.meta.resolve("@modelcontextprotocol/serve
 const home = realpathSync(mkdtempSync(join(tmpdir(), "paddock-swap-")));
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** A workspace of its own for each server, with the same content. */
+/** Creates a separate workspace for each server, with the same content. */
 function workspace(name) {
   const top = join(home, name);
   mkdirSync(join(top, "src/deep"), { recursive: true });
@@ -30,7 +29,7 @@ function workspace(name) {
   return top;
 }
 
-/** What both have to answer alike; `{w}` is the workspace. */
+/** Calls that both servers have to answer equally; `{w}` is the workspace. */
 const SAME = [
   ["list_allowed_directories", {}],
   ["read_text_file", { path: "{w}/a.txt" }],
@@ -63,7 +62,7 @@ const SAME = [
   ["read_text_file", { path: "{w}/x/m.txt" }],
 ];
 
-/** Where they differ, and why; both sides are held. */
+/** Calls that the servers answer differently, with the expected answer of each and the reason. */
 const DIFFERENT = [
   ["get_file_info", { path: "{w}/a.txt" }, "WASI tells neither the time of creation nor mode bits", (theirs, ours) => {
     assert.match(theirs.text, /permissions: 6\d\d/);

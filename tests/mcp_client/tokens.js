@@ -1,6 +1,5 @@
-// What each dialect's tools cost a model, in tokens of o200k_base: the README's
-// table, and the limit of the default dialect.
-// Usage: node tokens.js [path of the paddock binary] [--check README.md]
+// Size of each dialect's tool list in tokens of o200k_base: checks the README's table, and the limit of the default
+// dialect. Usage: node tokens.js [path of the paddock binary] [--check README.md]
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -11,7 +10,7 @@ const MOST = 2_500;
 const binary = process.argv[2] ?? "paddock";
 const readme = process.argv[3] === "--check" ? readFileSync(process.argv[4], "utf8") : undefined;
 
-/** Their names, as an unknown one's failure tells them. */
+/** Names of all dialects, from the error for an unknown dialect. */
 function dialects() {
   const { stdout } = spawnSync(binary, ["tools", "--dialect", "?"]);
   return [...JSON.parse(stdout).error.hint.matchAll(/`([^`]+)`/g)].map(([, name]) => name);

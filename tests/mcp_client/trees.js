@@ -1,4 +1,4 @@
-// Workspaces: how they are filled, and compared.
+// Workspaces of the tests: creation, snapshots and comparison.
 
 import { chmodSync, copyFileSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR
 export const DIRECTORIES = ["", "src", "src/deep", "src/deep/er", "docs", "a b", "ü", ".config", "node_modules", "src/node_modules", "dist.d", "100%"];
 const NAMES = ["a.js", "b.ts", "index.js", "a.test.js", "READ ME.md", "naïve.txt", ".env", "x.min.js", "日本.txt", "it's.txt", "#1.txt", "(1).txt", "p%20q.txt"];
 
-/** Files with contents on which servers differ, or did. */
+/** Files with contents for which the servers answer differently, or once did. */
 const FILES = {
   "a.txt": "one\ntwo\nthree\n",
   "open.txt": "one\ntwo\nthree",
@@ -49,7 +49,7 @@ const FILES = {
   "emoji/😀.txt": "x\n",
 };
 
-/** Symbolic links; `{w}` is the workspace's path without links, `{link}` the link by which it is named. */
+/** Symbolic links; `{w}` is the workspace's real path, `{link}` a link to the workspace. */
 const LINKS = {
   inside: "a.txt",
   "inside dir": "src",
@@ -70,7 +70,7 @@ const LINKS = {
   "src/up": "../a.txt",
 };
 
-/** Makes the content of a workspace. */
+/** Creates the content of a workspace. */
 export function fill(at, random) {
   mkdirSync(at.top, { recursive: true });
   mkdirSync(`${at.top}-evil`);
@@ -87,7 +87,7 @@ export function fill(at, random) {
   for (const [path, target] of Object.entries(LINKS)) symlinkSync(target.replace("{w}", at.top).replace("{link}", at.link), join(at.top, path));
 }
 
-/** Makes large files and a large directory. */
+/** Creates large files and a large directory. */
 export function fillLarge(top) {
   mkdirSync(join(top, "many"), { recursive: true });
   const line = (number) => `${String(number).padStart(8, "0")} ${"abcdefgh".repeat(5)}\n`;
@@ -132,7 +132,7 @@ export class Snapshot {
     return entry?.startsWith("file") ? Buffer.from(entry.replace(/^file \d+ /, ""), "latin1").toString("utf8") : undefined;
   }
 
-  /** Changes the tree `top`, which `other` shows, to be like this one. */
+  /** Changes the tree at `top` to equal `other`. */
   copyTo(top, other) {
     const paths = differing(this, other);
     for (const path of paths) rmSync(join(top, path), { recursive: true, force: true });

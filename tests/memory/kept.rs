@@ -1,4 +1,4 @@
-//! Sessions that are kept: in the library, by `paddock batch`, and over MCP.
+//! Persistent sessions in memory: in the library, by `paddock batch`, and over MCP.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Copies of directories.
+//! Workspaces in memory that start with copies of directories.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The limit, to the byte.
+//! The limit on the size of a tree in memory, exact to the byte.
 
 use paddock::types::ErrorCode;
 use serde_json::json;

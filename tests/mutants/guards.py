@@ -1,8 +1,9 @@
-"""Takes each check out in turn: a statement of its own (`check(…)?;`, `sync(…);`) is left out, a condition never holds.
+"""Disables each check of a module in turn: a statement such as `check(…)?;` or `sync(…);` is skipped, or a condition is
+false.
 
-cargo-mutants changes what functions give and how values are compared, and leaves calls alone. This gives every check a
-switch, builds the tests once, and runs them for each: caught where one fails, missed where none does. It changes the
-tree that it runs in, so `run` gives it a copy.
+cargo-mutants replaces return values and comparison operators, but keeps calls. This script adds a switch to every
+check, builds the tests once, and runs them for each check. A check is caught if a test fails without it, and missed
+otherwise. The script changes the tree in which it runs, so `run` gives it a copy.
 """
 
 import collections
@@ -36,7 +37,7 @@ TESTS = [["-p", "paddock-workspace"], ["-p", "paddock-guest", "--test", "*"]]
 
 
 def switched(module, checks):
-    """The module's lines, each check with its switch; what it is goes to `checks`."""
+    """Returns the lines of the module with a switch for each check, and adds the checks to `checks`."""
     path = f"guest/workspace/src/{module}.rs"
     with open(path) as file:
         lines = file.read().split("\n")
@@ -60,7 +61,7 @@ def switched(module, checks):
 
 
 def fails(tests, out):
-    """Whether a test fails without that check; one that does not end has failed too."""
+    """Returns whether a test fails without that check. A test that does not end has failed too."""
     command = ["cargo", "test", "-q", *tests]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     with subprocess.Popen(command, env={**os.environ, "OUT": str(out)}, **quiet) as cargo:

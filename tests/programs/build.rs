@@ -26,7 +26,7 @@ fn build(target: &str) -> Result<PathBuf, String> {
     if cfg!(windows) {
         return if built.exists() { Ok(built) } else { Err(format!("no `{}`", built.display())) };
     }
-    // Neither knows the lock of the other.
+    // The target may not be installed. If the build fails, the error contains the output of rustup too.
     let rustup = Command::new("rustup").args(["target", "add", target]).output();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--locked", "--quiet", "--target", target, "--target-dir"]).arg(&target_dir);

@@ -61,7 +61,7 @@ fn nothing_outside_is_reached_by_a_path() {
         ] {
             failures(&fixture, &[step]);
         }
-        // To the C library of these programs `/` is the working directory.
+        // The C library of these programs treats `/` as the working directory.
         assert_eq!(stdout(&tool(&fixture, &["ls /"])), "a.txt src\n");
         let ran = tool(&fixture, &["cat ../outside/secret"]);
         assert_eq!(
@@ -108,7 +108,7 @@ fn nothing_outside_is_reached_through_a_link() {
         symlink("loop", fixture.root().join("loop")).unwrap();
         failures(&fixture, &["cat loop", "write loop x", "ls loop", "cat loop/x"]);
         assert_eq!(outside(&fixture), before);
-        // A link of the workspace itself is a name like any other.
+        // A link that is inside the workspace can be changed like any other entry.
         assert_eq!(printed(&fixture, &["mv relative moved", "rm moved", "rm absolute"]), "");
         assert!(fs::read_to_string(host.join("secret")).unwrap().contains(CANARY));
     }
@@ -310,7 +310,7 @@ fn other_names_of_a_file_are_left_alone() {
                 let ran = tool(&fixture, &[step]);
                 let stays = policy != "keep";
                 assert_eq!(outside(&fixture) == before, stays, "{policy} {step}: {ran}");
-                // Times that are set by a descriptor for reading have no copy to go to.
+                // Times are set through a descriptor for reading, which cannot be moved to a copy of the file.
                 let is_refused = policy == "refuse" || (policy == "break" && step == "touch f");
                 assert_eq!(ran["exit_code"] != 0, is_refused, "{policy} {step}: {ran}");
                 assert_eq!(ran["refused"].to_string().contains("hard links"), is_refused, "{policy} {step}: {ran}");

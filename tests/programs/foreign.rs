@@ -1,4 +1,4 @@
-//! A program that nobody here wrote: `usvg`, which simplifies SVG files, a module of preview 1 from PyPI.
+//! A program of another project: `usvg`, which simplifies SVG files, a module of preview 1 from PyPI.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A program within its time, its memory and its output.
+//! Limits of programs: time, memory and output.
 
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ fn a_file_is_no_larger_than_the_policy_has_it() {
 fn open_files_are_bounded() {
     for program in tools() {
         let fixture = fixture(program);
-        // The adapter of preview 1 has room for 128.
+        // The adapter of preview 1 supports at most 128 open files.
         assert_eq!(printed(&fixture, &["open 100 a.txt"]), "100\n");
         failures(&fixture, &["open 600 a.txt"]);
         assert_eq!(printed(&fixture, &["open 100 a.txt", "open 100 a.txt"]), "100\n100\n");

@@ -100,7 +100,7 @@ fn what_is_no_program_is_told() {
     let at = |name: &str| files.path().join(name);
     fs::write(at("text.wasm"), "no program").unwrap();
     fs::write(at("broken.wasm"), b"\0asm\x01\0\0\0broken").unwrap();
-    // A module of no preview: it exports nothing that could be started.
+    // A module that imports and exports nothing cannot be started.
     fs::write(at("empty.wasm"), b"\0asm\x01\0\0\0").unwrap();
     fs::create_dir(at("dir.wasm")).unwrap();
     let programs: serde_json::Map<_, _> = ["text", "broken", "empty", "dir", "none"]

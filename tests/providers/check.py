@@ -1,4 +1,4 @@
-"""Every dialect's tools in every provider's format, against the provider's own types.
+"""Checks every dialect's tools in every provider's format against the provider's own types.
 
 Usage: check.py PADDOCK (in an environment with requirements.txt)
 """
@@ -20,7 +20,7 @@ MCP_NAME = re.compile(r"^[A-Za-z0-9_.-]{1,128}$")
 
 
 def strict(typed_dict):
-    """A validator that takes no member which the provider's type does not have."""
+    """Returns a validator that refuses members which the provider's type does not have."""
     return TypeAdapter(with_config(ConfigDict(extra="forbid"))(typed_dict))
 
 
@@ -65,7 +65,7 @@ def check(paddock, dialect):
 
 
 def dialects(paddock):
-    """Their names, as an unknown one's failure tells them."""
+    """Returns the names of all dialects, from the error for an unknown dialect."""
     run = subprocess.run([paddock, "tools", "--dialect", "?"], capture_output=True)
     return re.search(r"dialects are (.+)$", json.loads(run.stdout)["error"]["hint"])[1].split(", ")
 

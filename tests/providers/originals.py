@@ -28,7 +28,7 @@ SEED = int(os.environ.get("ORIGINALS_SEED", 1))
 
 
 class Paddock:
-    """Tools over one workspace."""
+    """The tools of one workspace."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -38,7 +38,7 @@ class Paddock:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         outcome = json.loads(self.process.stdout.readline())
-        # A failure has the dialect's error in place of a result.
+        # A failed call has the dialect's error in place of a result.
         outcome.setdefault("result", outcome.get("error"))
         outcome.setdefault("text", str(outcome["result"]))
         return outcome
@@ -47,7 +47,7 @@ class Paddock:
         assert self.call("paddock", "write_file", path=path, content=text)["ok"]
 
     def tree(self):
-        """Every file with its bytes."""
+        """Returns the content of every file by its path."""
         found = self.call("paddock", "glob", pattern="**", include_hidden=True, include_ignored=True, limit=10_000)
         read = lambda path: self.call("paddock", "read_file", path=path, mode="base64")["result"]["content"]
         return {path: b64decode(read(path)) for path in found["result"]["paths"]}
@@ -62,7 +62,9 @@ def tree_of(root):
 
 
 def text_of(rng, words, lines=6, crlf=0):
-    """A small text: few different lines, so that they repeat; sometimes CRLF, sometimes no final newline."""
+    """Returns a small text of a few different lines, so that lines repeat. Some texts have CRLF line endings or no
+    final newline.
+    """
     ending = "\r\n" if rng.random() < crlf else "\n"
     text = ending.join(rng.choice(words) for _ in range(rng.randrange(lines)))
     return text + ending if text and rng.random() < 0.7 else text
@@ -75,7 +77,7 @@ DIFF_LINES = ["a", "b", "  a", "b  ", "", "\tc", "def f():", "    return 1"]
 
 
 def diff_of(rng, text):
-    """A diff that often fits: parts of the text with changes, and mistakes."""
+    """Returns a diff of the text with random mistakes, which often applies."""
     lines, out, at = text.replace("\r\n", "\n").split("\n"), [], 0
     for _ in range(rng.randrange(1, 4)):
         for _ in range(rng.choice([0, 1, 1, 1, 2])):
@@ -119,7 +121,7 @@ def check_openai(paddock, rng):
     if not outcome["ok"] and is_deliberate(outcome["text"]):
         return "refused here alone"
     assert outcome["ok"], case
-    # There, text after the final newline is a line; here, a file keeps its final newline.
+    # The original treats the text after the final newline as a line; Paddock keeps the final newline of the file.
     if text.endswith("\n") and not expected.endswith("\n"):
         lines = lambda text: [line for line in text.split() if line]
         assert lines(after) == lines(expected.encode()), case
@@ -129,7 +131,7 @@ def check_openai(paddock, rng):
 
 
 def is_deliberate(text):
-    """Whether a diff is refused because a part of it changes nothing, or because its parts overlap."""
+    """Returns whether a diff is refused because a part of it changes nothing, or because its parts overlap."""
     return any(cause in text for cause in ["has no chunk", "the chunk has no lines", "have to be in the order"])
 
 
@@ -137,9 +139,9 @@ def is_deliberate(text):
 
 
 PATHS = ["a.md", "b.txt", "d/a.md", "d/e/c", ".hidden", "d", "a.md/x", "", "d/../b.txt", " a.md", "b.txt "]
-# Paths that no file can have. There, they fail with errors of Python.
+# Paths that no file can have. In the original, they fail with errors of Python.
 INVALID = {"n" * 300: "longer than 255 bytes", "a\0b": "NUL byte"}
-# Causes that are wrong for them.
+# Causes that would be wrong for invalid paths.
 WRONG = ["already exists", "directory itself", "is not a file", "does not exist", "must start with", "would escape"]
 WORDS = ["one", "two", "one two", "", "  three"]
 
@@ -160,7 +162,7 @@ def memory_call(rng):
             return {"command": command, "path": path(), "file_text": text_of(rng, WORDS)}
         case "str_replace":
             old, new = rng.choice(["one", "two", "one two", "o", "one\n", "two\none"]), text_of(rng, WORDS, 3)
-            # Here, the snippet is around the first line that differs.
+            # In Paddock, the snippet is around the first line that differs.
             new = new and "!" + new
             return {"command": command, "path": path(), "old_str": old, "new_str": new}
         case "insert":
@@ -173,7 +175,9 @@ def memory_call(rng):
 
 
 def without_directory_sizes(text):
-    """The size of a directory is that of its inode there, and that of its files here."""
+    """Removes the sizes of directories: the original reports the size of the inode, Paddock the size of all files in
+    it.
+    """
     if not text.startswith("Here're the files"):
         return text
     head, top, *entries = text.split("\n")
@@ -194,7 +198,7 @@ def check_memory(paddock, rng):
                 expected = original.call(arguments)
             except (ToolError, OSError, ValueError) as error:
                 expected = error
-                # There, a call that fails may have made directories.
+                # In the original, a call that fails may have created directories.
                 for made in sorted(directories() - before, reverse=True):
                     made.rmdir()
             outcome = paddock.call("anthropic", "memory", **arguments)
@@ -204,13 +208,13 @@ def check_memory(paddock, rng):
                 assert outcome["ok"], case
                 texts = [without_directory_sizes(text) for text in (expected, outcome["result"]["output"])]
                 if arguments.get("view_range", [1])[0] > 1:
-                    # Of the empty line after a final newline, nothing is shown here alone.
+                    # For the empty line after a final newline, only Paddock returns an empty text.
                     texts = [re.sub(r":\n *\d+\t$", ":\n", text) for text in texts]
                 assert texts[0] == texts[1], case
             else:
                 assert not outcome["ok"], case
                 error = outcome["result"]["error"].removeprefix("Error: ")
-                # Of a rename, either path may be the first to be refused.
+                # A rename can be refused for either path first.
                 if arguments["command"] == "rename":
                     pass
                 elif isinstance(expected, ToolError):
@@ -221,7 +225,7 @@ def check_memory(paddock, rng):
                     assert not any(wrong in error for wrong in WRONG), case
             files, expected_files = paddock.tree(), tree_of(Path(directory))
             for path, content in expected_files.items():
-                # There, an insertion takes away one of several newlines at the end.
+                # In the original, an insertion removes one of several newlines at the end.
                 if arguments["command"] == "insert" and files.get(path) == content + b"\n":
                     paddock.put(path, content.decode())
                     files[path] = content
@@ -233,7 +237,9 @@ def check_memory(paddock, rng):
 
 
 def host_filesystem(package):
-    """Its class. The package asks for Python 3.12, of which this part needs two names."""
+    """Returns the class `HostFilesystem`. The package requires Python 3.12, but this part of it needs only two names,
+    which are defined here.
+    """
     collections.abc.Buffer = getattr(collections.abc, "Buffer", object)
     typing.override = getattr(typing, "override", lambda function: function)
     stub = types.ModuleType("weakincentives")
@@ -256,7 +262,8 @@ def weakincentives_call(rng):
     match rng.choice(["write"] * 5 + ["read"] * 3 + ["list", "glob", "glob", "grep", "grep", "delete", "mkdir", "is"]):
         case "write":
             content = rng.choice(["build/\n*.tmp\n", text_of(rng, WORDS), text_of(rng, WORDS)])
-            # Here, a search may name a file.
+            # In Paddock, a search may also be of a single file, so the names of searched directories are not used for
+            # files.
             target = rng.choice([name for name in NAMES if name not in ("src", "src/deep")])
             return "write_file", {"path": target, "content": content, "create_only": rng.random() < 0.3}
         case "read":
@@ -280,7 +287,7 @@ def weakincentives_call(rng):
 
 
 def ask_host_filesystem(fs, tool, arguments):
-    """The value that the specification gives to the result."""
+    """Returns the result in the form that the specification defines."""
     path, entry = arguments.get("path"), lambda path: {"path": path, "kind": "file", "size_bytes": fs.stat(path).size_bytes}
     match tool:
         case "write_file":
@@ -298,7 +305,7 @@ def ask_host_filesystem(fs, tool, arguments):
             return [entry(found.path) for found in fs.glob(arguments["pattern"], path=path)]
         case "grep":
             found = fs.grep(arguments["pattern"], path=path, glob=arguments.get("glob_filter"), max_matches=arguments.get("max_matches"))
-            # The specification's default is 100, that of this version 1,000.
+            # The default is 100 in the specification, and 1,000 in this version.
             found = found if "max_matches" in arguments else found[:100]
             members = ("path", "line_number", "line_content", "match_start", "match_end")
             return [{name: getattr(match, name) for name in members} for match in found]
@@ -342,7 +349,7 @@ def check_weakincentives(paddock, rng, host):
 
 
 def check_many(paddock, host):
-    """Directories with more entries, and files with more lines and longer ones, than a page has."""
+    """Checks directories with more entries, and files with more and longer lines, than a page has."""
     with tempfile.TemporaryDirectory() as directory:
         fs = host(_root=directory)
         paddock.clear()
@@ -365,7 +372,9 @@ def check_many(paddock, host):
 
 
 def names_of(error):
-    """The exceptions that the specification has for it: it calls an escape a SecurityError."""
+    """Returns the exceptions that the specification allows for an error. The specification calls an escape a
+    SecurityError.
+    """
     if "escapes root" in str(error):
         return ["SecurityError"]
     if "Cannot delete root" in str(error):
@@ -380,7 +389,7 @@ def names_of(error):
 def value_of(outcome):
     value = outcome["result"]["value"]
     if isinstance(value, dict):
-        # There, the path of a result has no white space at its ends, though the file has.
+        # In the original, the path of a result has no white space at its ends, although the name of the file has.
         value = value.get("matches", value if "path" not in value else value | {"path": value["path"].strip()})
     for entry in value if isinstance(value, list) else []:
         entry.pop("content_hash", None)

@@ -1,4 +1,4 @@
-//! The chart of speed: figures of `benches/PEERS.md`, of one run on one machine.
+//! The chart of speed, with figures from `benches/PEERS.md`, which are of one run on one machine.
 
 use std::fmt::Write as _;
 use std::fs;

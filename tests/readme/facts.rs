@@ -1,4 +1,4 @@
-//! Facts that the pages state and the program knows: the policy, dialects, tools, sizes.
+//! Facts that the pages state and the program defines: the policy, dialects, tools, sizes.
 
 use std::fs;
 
@@ -118,7 +118,7 @@ fn the_limits_are_the_defaults() {
     }
 }
 
-/// The code that confines the component is as small as the page says.
+/// The code that confines the component has at most as many lines as the page says.
 #[test]
 fn the_providers_have_no_more_lines_than_it_says() {
     let page = pages::guide("security").text;

@@ -1,4 +1,6 @@
-"""What stops a release, and what its files are: `python3 -m unittest discover -s tests/release`."""
+"""Tests of the release: what stops it, and which files it contains. Usage: `python3 -m unittest discover -s
+tests/release`.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ class Stops(unittest.TestCase):
 
 
 class Advisories(unittest.TestCase):
-    """A known vulnerability always stops a release; a database that is not reached does outside a dry run."""
+    """A known vulnerability always stops a release. A database that cannot be reached stops it too, except in a dry
+    run.
+    """
 
     def outcome(self, check: str, answer: subprocess.CompletedProcess[str], dry_run: bool) -> list[str]:
         this = of(dry_run)

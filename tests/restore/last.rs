@@ -125,7 +125,7 @@ fn what_cannot_be_undone_together_changes_nothing() {
     assert!(!fixture.root().join("b.txt").exists());
 }
 
-/// A call that writes the content that is there stores none.
+/// A call that writes the existing content stores no backup.
 #[test]
 fn a_call_without_a_difference_is_undone_too() {
     let fixture = Fixture::new(Policy::default());
@@ -166,7 +166,7 @@ fn a_damaged_backup_ends_the_undo() {
     assert_eq!(fixture.tree(), before);
 }
 
-/// The short ids in texts name the records, and no others.
+/// Each short id in a text names exactly one record.
 #[test]
 fn texts_have_what_undoes_a_change() {
     let fixture = Fixture::new(Policy::default());

@@ -72,7 +72,7 @@ fn str_replace() {
     // Without a new text, the old text is deleted.
     edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "2\n"}));
     assert_eq!(fixture.get("a.txt"), "one\nthree\n");
-    // The tool that the model learned with expanded tabs; they stay here.
+    // The tool that the model was trained with expanded tabs; Paddock keeps them.
     edit(&fixture, json!({"command": "str_replace", "path": "src/b.py", "old_str": "y", "new_str": "z"}));
     assert_eq!(fixture.get("src/b.py"), "\tif x:\n\t\tz\n");
     let none = error(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "four", "new_str": ""}));
@@ -164,7 +164,7 @@ fn memory() {
     fixture.link("memories/out", "../../secret.txt");
     let out = fails(json!({"command": "view", "path": "/memories/out"}));
     assert_eq!(out, "Path /memories/out would escape /memories directory");
-    // The SDK refuses a link that leads out of the memory, to another file of the workspace too.
+    // The SDK refuses a link that leads out of the memory directory, even to another file of the workspace.
     fixture.put("notes/other.txt", "other\n");
     fixture.link("memories/other.txt", "../notes/other.txt");
     fixture.link("memories/dir", "../notes");
@@ -177,7 +177,7 @@ fn memory() {
     let rename = |to: &str| json!({"command": "rename", "old_path": "/memories/b.md", "new_path": to});
     assert_eq!(fails(rename("/memories/dir/b.md")), "Path /memories/dir/b.md would escape /memories directory");
     assert!(!fixture.has("notes/x") && fixture.get("notes/other.txt") == "other\n");
-    // A link within the memory leads to a file of it, and the editor tool reads links as before.
+    // A link to another file of the memory directory is followed, and the editor tool reads links as before.
     fixture.link("memories/same.md", "b.md");
     memory(json!({"command": "view", "path": "/memories/same.md"}));
     fixture.ok("str_replace_based_edit_tool", json!({"command": "view", "path": "memories/other.txt"}));

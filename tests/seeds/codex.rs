@@ -40,7 +40,8 @@ fn what_matched_loosely_is_told() {
     assert!(folded.ends_with("[q.txt matched with Unicode punctuation as ASCII]"), "{folded}");
 }
 
-// The crate's fixtures, by their names. They are all or nothing here, where Codex leaves what came before a failure.
+// The crate's fixtures, by their names. Here each patch is applied completely or not at all, whereas Codex keeps the
+// changes before a failure.
 #[test]
 fn fixtures() {
     let apply = |files: &[(&str, &str)], body: &str| {
@@ -76,8 +77,8 @@ fn fixtures() {
     assert!(done.ok && fixture.get("a") == "a\n", "update_file_deletion_only: {}", done.text);
 }
 
-/// Codex moves a file whose chunk has context lines alone, tries a chunk without its blank last line, and binds a chunk
-/// that is marked as the end of the file to the end.
+/// Codex moves a file whose chunk has only context lines, tries a chunk without its blank last line, and matches a
+/// chunk that is marked as the end of the file only at the end.
 #[test]
 fn chunks_that_codex_takes() {
     let apply = |file: &str, body: &str| {
@@ -202,7 +203,7 @@ fn line_endings() {
     }
 }
 
-/// All hunks and sections that do not apply are told at once.
+/// The error reports all hunks and sections that do not apply.
 #[test]
 fn every_failure_is_told() {
     let fixture = fixture();
@@ -269,7 +270,7 @@ fn list_dir() {
     assert_eq!(list(json!({"offset": 9})).text, "offset exceeds directory entry count");
     assert_eq!(list(json!({"offset": u64::MAX})).text, "offset exceeds directory entry count");
     assert_eq!(list(json!({"offset": 3, "limit": u64::MAX})).text, format!("Absolute path: {root}\nsrc/\n  b.py"));
-    // Both forms of a path are taken; the result has the absolute one.
+    // Relative and absolute paths are accepted; the result has absolute ones.
     let relative = fixture.call("list_dir", json!({"dir_path": "src"}));
     assert_eq!(relative.text, format!("Absolute path: {root}/src\nb.py"));
     std::fs::create_dir(fixture.root().join("src/empty")).unwrap();
@@ -296,7 +297,8 @@ fn read_file() {
     let fails = |arguments| error(&fixture, "read_file", arguments);
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 0})), "offset must be a 1-indexed line number");
     assert_eq!(read(json!({"file_path": "a.txt", "limit": 1})), "L1: one");
-    // A limit of the host that stops a read before the requested number of lines is said, with what continues.
+    // If a limit of the host ends a read before the requested number of lines, the text says so and names the argument
+    // that continues.
     fixture.put("many.txt", (1..=2_045).map(|line| format!("{line:040}\n")).collect::<String>());
     let cut = read(json!({"file_path": "many.txt", "limit": 2_000}));
     let last: u64 = cut.lines().rev().nth(1).unwrap().split(&['L', ':'][..]).nth(1).unwrap().parse().unwrap();
@@ -317,7 +319,7 @@ fn read_file() {
     assert_eq!(fails(past), "anchor_line exceeds file length");
 }
 
-/// Blocks around a line, as the original's own tests have them: the lines that a level of 4 columns outwards leaves.
+/// Blocks around a line, with the results of the original's own tests: indentation levels have 4 columns.
 #[test]
 fn blocks_by_indentation() {
     const NESTED: &str = "mod root {\n    fn outer() {\n        if cond {\n            inner();\n        }\n    }\n}\n";
@@ -361,7 +363,7 @@ fn grep_files_by_time() {
     let cut = grep(json!({"pattern": "e", "limit": 1}));
     assert!(cut.starts_with(&format!("{}\n[there are more files that match: ", path("a.txt"))), "{cut}");
     assert_eq!(grep(json!({"pattern": "e", "include": "*.py"})), path("src/b.py"));
-    // The next tool takes the paths of the result.
+    // Other tools accept the paths of the result.
     let found = grep(json!({"pattern": "def f"}));
     assert!(output(&fixture, "read_file", json!({"file_path": found})).starts_with("L1: def f"));
     assert_eq!(grep(json!({"pattern": "nowhere"})), "No matches found.");

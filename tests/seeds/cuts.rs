@@ -1,4 +1,4 @@
-//! No dialect leaves anything out without a notice in the text for the model.
+//! Every result that a dialect shortens says so in the text for the model.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,8 @@ fn a_cut_text_says_so() {
             "weakincentives",
             &[
                 ("read_file", json!({"path": "long.txt", "limit": 2_400})),
-                // 1,161 files: `ls` of the directory and `glob` of all fail, because their values have no place for a mark.
+                // 1,161 files: `ls` of the directory and `glob` of all files fail, because their results cannot contain
+                // a notice.
                 ("glob", json!({"pattern": "many/1*"})),
                 ("grep", json!({"pattern": "line"})),
             ],

@@ -116,7 +116,7 @@ fn edit_file() {
     assert_eq!(two.value()["output"], "Applied 2 edits to a.txt");
     assert_eq!(fixture.get("a.txt"), "one\ndrei\n");
     assert_eq!(edit("nope", &[("a", "b")]).value()["error"], "FileNotFoundError");
-    // The words that the gem's own tests look for.
+    // The gem's own tests look for these words.
     assert!(edit("nope", &[("a", "b")]).text.contains("file not found: "));
     assert!(edit("a.txt", &[("four", "4")]).text.contains("not found: "));
     assert!(edit("a.txt", &[("e", "E")]).text.contains("ambiguous: "));

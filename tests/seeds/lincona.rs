@@ -132,10 +132,10 @@ fn apply_patch_json() {
     let first = json!({"path": "a.txt", "action": "update", "lines_added": 2, "lines_removed": 1, "bytes_written": 16});
     assert_eq!(applied["changes"][0], first);
     assert_eq!(fixture.get("a.txt"), "one\n2\n2.5\nthree\n");
-    // An offset would be needed.
+    // The hunk would apply only at an offset.
     let off = "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-three\n+3\n";
     assert_eq!(fixture.fails("apply_patch_json", json!({"patch": off}))["error"], "PatchApplyError");
-    // Of two files the second does not fit: nothing is changed.
+    // The second of two files does not fit, so nothing is changed.
     let half = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n--- a/n.txt\n+++ b/n.txt\n@@ -1 +1 @@\n-m\n+k\n";
     assert_eq!(fixture.fails("apply_patch_json", json!({"patch": half}))["error"], "PatchApplyError");
     assert_eq!(fixture.get("a.txt"), "one\n2\n2.5\nthree\n");
@@ -165,7 +165,7 @@ fn apply_patch_freeform() {
     let unified = "*** Begin Patch\n--- a/twice.txt\n+++ b/twice.txt\n@@ -1,1 +1,1 @@\n-x\n+w\n*** End Patch";
     fixture.ok("apply_patch_freeform", json!({"patch": unified}));
     assert_eq!(fixture.get("twice.txt"), "w\ny\nz\n");
-    // White space counts: the applier is strict.
+    // White space is compared exactly, because the specification asks for a strict applier.
     let loose = "*** Begin Patch\n*** Update File: a.txt\n@@\n-2  \n+two\n*** End Patch";
     assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": loose}))["error"], "PatchApplyError");
     assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": "--- a\n+++ b\n"}))["error"], "PatchParseError");

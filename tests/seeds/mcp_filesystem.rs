@@ -200,7 +200,7 @@ fn nothing_outside_the_allowed_directories() {
         ] {
             let text = fixture.fails(tool, arguments)["content"].clone();
             let is_denied = text.as_str().unwrap().starts_with("Access denied - path outside allowed directories: ");
-            // A name that a link has is taken.
+            // The destination exists if a link has that name.
             let is_taken = tool == "move_file" && path == "out";
             assert!(is_denied || is_taken, "{tool} {path}: {text}");
         }

@@ -1,4 +1,4 @@
-//! OpenAI's `apply_patch` tool: one operation a call, with a headerless V4A diff.
+//! OpenAI's `apply_patch` tool: one operation per call, with a headerless V4A diff.
 
 use serde_json::{Value, json};
 
@@ -24,14 +24,14 @@ fn create_update_delete() {
 #[test]
 fn matching_is_as_loose_as_the_tool_s() {
     let fixture = Fixture::with("openai", &[("a.txt", "f\n  a\ng\n  a\n"), ("crlf.txt", "a\r\nb")]);
-    // An anchor that is nowhere is passed over; one that is there moves on.
+    // An anchor that is not in the file is ignored; an anchor in the file moves the search to its line.
     fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ nowhere\n-f\n+F"));
     let loose = fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ g\n-a\n+b"));
     assert_eq!(loose["output"], "Updated a.txt (matched without white space around lines)");
     assert_eq!(fixture.get("a.txt"), "F\n  a\ng\nb\n");
     fixture.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n-a\n+A\n b"));
     assert_eq!(fixture.get("crlf.txt"), "A\r\nb", "line endings and the missing final newline stay");
-    // Lines without a place are put where the last part ended: at first, at the start.
+    // Lines without context are inserted at the end of the previous chunk, or at the start of the file.
     fixture.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n+x\n*** End Patch\n"));
     assert_eq!(fixture.get("crlf.txt"), "x\r\nA\r\nb");
     for (name, text, diff) in [("empty", "", "@@\r\n+a\n+b"), ("line", "a", "@@\n a\r\n+b\r\n*** End of File")] {
@@ -41,7 +41,7 @@ fn matching_is_as_loose_as_the_tool_s() {
     assert_eq!((fixture.get("empty").as_str(), fixture.get("line").as_str()), ("a\r\nb\r\n", "a\r\nb"));
     fixture.ok("apply_patch", operation("create_file", "made", "+a\r\n+b\n+"));
     assert_eq!(fixture.get("made"), "a\r\nb\r\n");
-    // Of several anchors, each has to be there.
+    // If a chunk has several anchors, each of them must be in the file.
     fixture.put("c.py", "class A\n  f\n");
     let missing = fixture.fails("apply_patch", operation("update_file", "c.py", "@@ class A\n@@   g\n-  f\n+  h"));
     assert!(missing["output"].as_str().unwrap().contains("`  g` is not there"), "{missing}");

@@ -1,4 +1,4 @@
-//! A root that the caller names through a symbolic link is reached by that name, in every dialect.
+//! A root that the caller names through a symbolic link can be reached by that name, in every dialect.
 
 use std::os::unix::fs::symlink;
 
@@ -46,7 +46,7 @@ fn a_root_is_reached_by_the_name_that_the_caller_gave() {
         let outside = read(dialect, tool, argument, &top.join("other/a.txt"));
         assert!(!outside.ok && !outside.text.contains("outside\n"), "{dialect}: {}", outside.text);
     }
-    // The workspace holds the directory. A link that is turned to another one leads no call there.
+    // The workspace holds the directory open, so a link that later leads to another directory does not redirect calls.
     std::fs::remove_file(&link).unwrap();
     symlink(top.join("other"), &link).unwrap();
     let outcome = read("paddock", "read_file", "path", &link.join("sub/a.txt"));
@@ -91,7 +91,7 @@ fn an_absolute_link_leads_to_a_root_and_no_further() {
         let refused = ["leads outside the workspace or has an absolute target", "too many symbolic links"];
         assert!(read.ok || refused.iter().any(|words| read.text.contains(words)), "{name}: {}", read.text);
         assert!(read.ok || !read.text.contains(top.to_str().unwrap()), "{name}: {}", read.text);
-        // A refused link is not described, and a change through it changes nothing.
+        // The error of a refused link does not reveal its target, and a write through it changes nothing.
         let stat = call("stat", json!({"path": name}));
         assert_eq!(stat.text.contains("link target"), holds.is_some(), "{name}: {}", stat.text);
     }
@@ -108,11 +108,11 @@ fn an_absolute_link_leads_to_a_root_and_no_further() {
     let copied = call("copy", json!({"source": "file", "destination": "dir/copy"}));
     assert!(copied.ok, "{}", copied.text);
     assert_eq!(target("dir/copy"), root.join("dir/a.txt"));
-    // A link that changes between two calls leads where it leads now.
+    // If a link changes between two calls, the second call follows the new target.
     std::fs::remove_file(root.join("file")).unwrap();
     symlink(top.join("root2/a.txt"), root.join("file")).unwrap();
     assert!(!call("read_file", json!({"path": "file"})).ok);
-    // The name of the root leads to the directory that is held, even if the name is another directory's by now.
+    // The name of the root leads to the open directory, even if another directory has the name now.
     std::fs::remove_file(top.join("link")).unwrap();
     symlink(top.join("outside"), top.join("link")).unwrap();
     let read = call("read_file", json!({"path": "by_alias"}));

@@ -152,7 +152,7 @@ fn paths_of_the_tool_layer() {
     assert_eq!(read("/docs/readme.md"), "hi");
     assert_eq!(fixture.ok("ls", json!({"path": "/"}))["value"], fixture.ok("ls", json!({}))["value"]);
     assert_eq!(fixture.ok("ls", json!({"path": ""}))["value"], fixture.ok("ls", json!({}))["value"]);
-    // A path that begins like one of the host is not taken for one of the workspace.
+    // A path that begins like one of the host, such as `/usr`, is refused unless the workspace has that entry.
     assert_eq!(fixture.fails("write_file", json!({"path": "/usr/x", "content": ""}))["error"], "SecurityError");
     fixture.put("usr/x", "own");
     assert_eq!(read("/usr/x"), "own");
@@ -181,8 +181,8 @@ fn names_with_spaces() {
     assert_eq!(fixture.ok("exists", json!({"path": " "}))["value"], false);
 }
 
-/// As in the original, an entry of a listing is a directory or a file, whatever a link leads to, and a search finds links
-/// to files.
+/// As in the original, a listing shows an entry as a directory or a file according to the link's target, and a search
+/// finds links to files.
 #[test]
 fn links_are_listed() {
     let fixture = fixture();
@@ -281,7 +281,7 @@ fn nothing_outside_the_root() {
             ("mkdir", json!({"path": path, "parents": true})),
         ] {
             let error = fixture.fails(tool, arguments)["error"].clone();
-            // A link has a name, whatever it leads to.
+            // A link occupies its name, whatever its target is.
             let is_there = path == "out" && tool == "mkdir" && error == "FileExistsError";
             assert!(error == "SecurityError" || is_there, "{tool} {path}: {error}");
         }

@@ -1,4 +1,4 @@
-//! A process with the tools, by a line a call or by MCP.
+//! A process that offers the tools, with one call per line or over MCP.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -70,12 +70,13 @@ impl Client {
         self.try_call(tool, arguments).expect("the process lives")
     }
 
-    /// Makes one call after the other, and kills the process after that time; how many calls it reported as done.
+    /// Makes one call after the other until the process is killed after `time`. Returns the number of calls that the
+    /// process reported as successful.
     pub fn killed_after(mut self, time: Duration, mut next: impl FnMut() -> (&'static str, Value)) -> usize {
         let pid = Pid::from_child(&self.child);
         let killer = thread::spawn(move || {
             thread::sleep(time);
-            // The process was not reaped yet, so that its id is not reused.
+            // The process was not waited for yet, so the system cannot have reused its id.
             kill_process(pid, Signal::KILL).unwrap();
         });
         let mut done = 0;
@@ -92,14 +93,14 @@ impl Client {
     }
 
     fn send(&mut self, message: &Value) {
-        // A killed process does not read.
+        // The write fails if the process was killed.
         let _ = writeln!(self.stdin, "{message}");
     }
 
     fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
-        // The last line of one that was killed may be half there.
+        // A killed process may have written only a part of its last line.
         line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap())
     }
 }

@@ -33,7 +33,8 @@ fn path(home: &Path, file: usize) -> std::path::PathBuf {
     home.join(format!("work/{file}.txt"))
 }
 
-/// Has each process make its part of the calls, half of the processes by MCP; what they say was done, and what not.
+/// Makes the calls in several processes, half of them over MCP. Returns the calls that succeeded and the calls that
+/// failed.
 fn together(
     home: &Path,
     count: usize,

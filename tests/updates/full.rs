@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const PAGES: usize = 48;
 const PAGE: usize = 4096;
 
-/// A small file system in memory, as long as this lives.
+/// A small file system in memory, mounted until this value is dropped.
 struct Small(TempDir);
 
 impl Small {
@@ -64,7 +64,8 @@ fn changes() -> [(&'static str, Value); 7] {
     ]
 }
 
-/// Makes each change with so much room, and fails unless all of it or nothing was done.
+/// Makes each change on a file system with this little free space, and fails unless the change was made completely or
+/// not at all.
 fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
     let (mut done, mut refused) = (0, 0);
     for (tool, arguments) in changes() {
@@ -74,7 +75,7 @@ fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
         fs::write(root.join("a.txt"), "one\ntwo\n").unwrap();
         fs::write(root.join("dir/b.txt"), "b".repeat(PAGE)).unwrap();
         let open = || Workspace::builder().root(&root).state_dir(small.0.path().join("state")).build();
-        // The state directory may not fit either.
+        // The state directory may not fit on the file system.
         let Ok(workspace) = open() else { continue };
         fill(small.0.path());
         let before = tree(&root);

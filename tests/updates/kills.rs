@@ -27,7 +27,7 @@ fn a_process_killed_at_any_time_leaves_one_version() {
     let mut met = [0; 3];
     for kill in 0..kills {
         let client = Client::start(home.path(), kill % 2 == 0);
-        // Most of them while it works, some before it began.
+        // Most processes are killed while they work, and some before they start.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;

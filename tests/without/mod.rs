@@ -15,7 +15,7 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, Se
 pub struct Missing {
     /// Number of the system call.
     pub call: libc::c_long,
-    /// Only where these arguments, by index, have these bits of a mask.
+    /// Restricts the filter to calls in which these arguments, by index, have these bits under a mask.
     pub arguments: Vec<(u8, u64, u64)>,
 }
 
@@ -50,8 +50,8 @@ fn filter(missing: &Missing) -> BpfProgram {
     filter.try_into().unwrap()
 }
 
-/// Returns whether a call with these arguments is unknown. The other arguments are zero, so that the call has no
-/// effect.
+/// Returns whether the kernel does not know a call with these arguments. The other arguments are zero, so that the call
+/// has no effect.
 pub fn is_unknown(missing: &Missing) -> bool {
     let argument = |index: u8| missing.arguments.iter().find(|it| it.0 == index).map_or(0, |it| it.2);
     // SAFETY: none of the calls does anything with null pointers.

@@ -13,11 +13,11 @@ pub struct Answer(BTreeSet<(String, String)>);
 /// Format of a program's output lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A path a line.
+    /// One path per line.
     Names,
-    /// A path, NUL, a number; files without a match may be among them.
+    /// One path, NUL and a number per line. Files without a match may be included.
     Counts,
-    /// A path, NUL, a line number, `:` for a match or `-` for context, the text; groups are parted by `--`.
+    /// One path, NUL, a line number, `:` for a match or `-` for context, and the text per line. `--` separates groups.
     Lines,
 }
 
@@ -28,7 +28,7 @@ impl Answer {
         Self(BTreeSet::from([(String::new(), text.to_owned())]))
     }
 
-    /// Paths.
+    /// Creates the answer for a list of paths.
     pub fn names(paths: impl IntoIterator<Item = String>) -> Self {
         Self(paths.into_iter().map(|path| (path, String::new())).collect())
     }
@@ -75,7 +75,7 @@ impl Answer {
         self
     }
 
-    /// Paths relative to `top`, and of files only.
+    /// Creates the answer for paths below `top`: relative paths of files only.
     pub fn files_below(paths: impl IntoIterator<Item = String>, top: &Path) -> Self {
         let relative = paths.into_iter().filter_map(|path| {
             let below = Path::new(&path).strip_prefix(top).map_or_else(|_| path.clone().into(), Path::to_owned);
@@ -109,7 +109,7 @@ fn fact(form: Form, line: &str) -> Option<Option<(String, String)>> {
     if form == Form::Counts {
         return Some((rest != "0").then(|| (relative(path), rest.to_owned())));
     }
-    // Line endings of two bytes are none of the text.
+    // Some programs print the CR of a CRLF line ending and others do not, so it is not compared.
     Some(Some((relative(path), rest.strip_suffix('\r').unwrap_or(rest).to_owned())))
 }
 

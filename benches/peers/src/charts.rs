@@ -48,7 +48,7 @@ pub fn write(rows: &[Row], sizes: &[Size]) -> Result<Vec<&'static str>> {
     Ok(written)
 }
 
-/// A logarithmic scale from values to places.
+/// A logarithmic scale from values to positions in the picture.
 struct Scale {
     low: f64,
     high: f64,
@@ -63,11 +63,11 @@ impl Scale {
     }
 }
 
-/// A line of the first chart.
+/// A line of the first chart, with its name and colour.
 struct Line {
     name: &'static str,
     colour: &'static str,
-    /// Files and seconds.
+    /// Points of the line: number of files and seconds.
     points: Vec<(f64, f64)>,
 }
 
@@ -101,7 +101,7 @@ fn line(rows: &[Row], trees: &[&Size], name: &'static str, colour: &'static str)
 }
 
 fn axes(svg: &mut Svg, x: &Scale, y: &Scale, trees: &[&Size]) {
-    // Exponents of ten are small whole numbers.
+    // The exponents of ten are small integers, so the casts lose nothing.
     for exponent in y.low as i32..=y.high as i32 {
         let seconds = 10f64.powi(exponent);
         let height = y.at(seconds);
@@ -173,13 +173,13 @@ fn ratios(rows: &[Row], tree: &Size) -> Option<String> {
             svg.text((LEFT + width(ratio) + 6.0, height + 11.0), Anchor::Start, INK, &format!("{ratio:.2}"));
         }
     }
-    // Over the bars, so that it shows on each which side of it the bar ends.
+    // The reference line is drawn over the bars, so that each bar visibly ends before or after it.
     svg.line((LEFT + width(1.0), TOP - 6.0), (LEFT + width(1.0), bottom), "#e5534b", true);
     Some(svg.finish())
 }
 
 fn ticks(svg: &mut Svg, most: f64, bottom: f64) {
-    // At most ten of them, whatever the largest ratio is.
+    // The axis has at most ten ticks, whatever the largest ratio is.
     let step = (most / 10.0).ceil().max(1.0);
     let mut ratio = 0.0;
     while ratio <= most {

@@ -1,4 +1,4 @@
-//! The guard: compares a few ratios between Paddock and ripgrep with recorded ones.
+//! A quick regression check: compares a few ratios between Paddock and ripgrep with recorded ratios.
 //!
 //! Both programs have one thread, so that the ratios do not depend on the number of cores; the gain from threads is a
 //! separate ratio.
@@ -33,16 +33,17 @@ const READS: usize = 50;
 /// Name of the ratio that shows the gain from threads.
 const SPREAD: &str = "rare literal, all threads over one";
 
-/// `recorded.json`.
+/// Content of `recorded.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// Maximum factor by which a ratio may exceed the recorded one.
     factor: f64,
-    /// The ratio of medians, paddock over ripgrep, for each piece of work.
+    /// Recorded ratio of medians, Paddock's divided by ripgrep's, for each task.
     ratios: Map<String, Value>,
 }
 
-/// Measures, and compares or records. Whether nothing is clearly worse.
+/// Measures the ratios, and compares them with the recorded ones or records them. Returns whether no ratio is clearly
+/// worse than the recorded one.
 pub fn run(paddock: PathBuf, record: bool) -> Result<bool> {
     let peers = Peers { rg: Some(system("rg").context("the guard needs ripgrep on the PATH")?), ..Peers::default() };
     let bench = Bench { paddock, peers, rounds: ROUNDS, load: String::new(), only: &[BATCH, BATCH_1, RG_1] };
@@ -128,7 +129,7 @@ impl Guard {
     }
 }
 
-/// Returns the ratio of two programs, which must have given the same answer.
+/// Returns the ratio of the medians of two programs, which must have given the same answer.
 fn ratio(row: &Row, name: &str, other: &str) -> Result<f64> {
     ensure!(row.mismatch.is_none(), "different answers to {}: {}", row.work, row.mismatch.as_deref().unwrap_or(""));
     row.ratio(name, other).with_context(|| format!("{name} or {other} took no part in {}", row.work))

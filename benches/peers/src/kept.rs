@@ -1,4 +1,4 @@
-//! A process that is kept: a request a line, an answer a line.
+//! A process that serves many requests: one request per line on standard input, one answer per line on standard output.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// Bytes that are taken from the pipe at once.
+/// Number of bytes in one read from the pipe.
 const BUFFER: usize = 1 << 20;
 
-/// A process that answers lines.
+/// A running process that answers each line with a line.
 pub struct Kept {
     name: String,
     child: Child,
@@ -18,7 +18,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Starts `command`, which messages call `name`.
+    /// Starts `command`. Error messages call the process `name`.
     pub fn start(name: &str, mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
@@ -64,7 +64,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // The end of its input ends a server of good manners; the others are not waited for.
+        // Most servers end when their standard input is closed. A server that does not is killed after 500 ms.
         self.stdin = None;
         let patience = Instant::now() + Duration::from_millis(500);
         while Instant::now() < patience {

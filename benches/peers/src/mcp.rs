@@ -17,7 +17,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server and greets it.
+    /// Starts a server and initializes the MCP session.
     pub fn start(name: &str, command: Command) -> Result<Self> {
         let mut server = Self { kept: Kept::start(name, command)?, last_id: 0 };
         let client = json!({"name": "paddock-peers", "version": env!("CARGO_PKG_VERSION")});
@@ -27,7 +27,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Calls a tool: the time from the first byte of the request to the last one of the answer, and the answer as it came.
+    /// Calls a tool. Returns the time from the first byte of the request to the last byte of the answer, and the
+    /// unparsed answer.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Duration, Vec<u8>)> {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }

@@ -1,4 +1,4 @@
-//! Entrants of one piece of work, run in turns, and what came out.
+//! The programs that perform one task, run in turns, and their measurements.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::answers::Answer;
 use crate::process::Run;
 
-/// Entrants that take longer than this get [`SLOW_ROUNDS`] only, else they would be most of the time.
+/// Entrants that take longer than this get only [`SLOW_ROUNDS`] rounds; otherwise they would take most of the time.
 const SLOW: Duration = Duration::from_secs(2);
 const SLOW_ROUNDS: usize = 3;
 
@@ -26,7 +26,7 @@ pub type PeakFinder<'a> = Box<dyn Fn() -> Result<u64> + 'a>;
 pub struct Entrant<'a> {
     /// Name of the column in the tables.
     pub name: &'static str,
-    /// Does it.
+    /// Performs the task.
     pub run: Runner<'a>,
     /// Parses the output.
     pub answer: Reader<'a>,
@@ -37,13 +37,13 @@ pub struct Entrant<'a> {
 /// Measurements of an entrant.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
-    /// The entrant.
+    /// Name of the entrant.
     pub name: String,
-    /// Median in seconds.
+    /// Median time in seconds.
     pub median: f64,
-    /// The fastest round, in seconds.
+    /// Shortest time in seconds.
     pub fastest: f64,
-    /// Rounds that were measured.
+    /// Number of measured rounds.
     pub rounds: usize,
     /// Peak memory in KiB.
     pub peak_kib: Option<u64>,
@@ -56,13 +56,13 @@ pub struct Row {
     pub group: &'static str,
     /// Tree of the task.
     pub tree: String,
-    /// The work in words.
+    /// Description of the task.
     pub work: String,
-    /// Facts in the answer.
+    /// Number of facts in the answer.
     pub facts: usize,
-    /// Who did it.
+    /// Measurements of the entrants that performed the task.
     pub cells: Vec<Cell>,
-    /// Who did not, and why.
+    /// Names of the entrants that did not perform the task, each with the reason.
     pub left_out: Vec<(String, String)>,
     /// The first difference between two answers.
     pub mismatch: Option<String>,
@@ -74,7 +74,7 @@ impl Row {
         Self { group, tree: tree.into(), work: work.into(), ..Self::default() }
     }
 
-    /// Says why a program is not in this row.
+    /// Records the reason why an entrant is not in this row.
     pub fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
         self.left_out.push((name.to_owned(), reason.into()));
     }

@@ -1,4 +1,4 @@
-//! Paddock as a process for each call, and as a process that is kept.
+//! Paddock as an entrant: with one process per call, and with one process for all calls.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::measure::{Entrant, PeakFinder};
 use crate::places;
 use crate::process::{Invocation, Run};
 
-/// The names of the four columns.
+/// Name of the entrant with one process per call.
 pub const CALL: &str = "paddock call";
 /// Name of the entrant with one process for all calls; see [`CALL`].
 pub const BATCH: &str = "paddock batch";
@@ -40,7 +40,7 @@ const SINGLE: (&str, &str) = ("PADDOCK_THREADS", "1");
 pub type Pages = Vec<Value>;
 
 impl Paddock {
-    /// Starts the kept processes for `root`.
+    /// Starts the long-running processes for `root`.
     pub fn open(binary: &Path, root: &Path) -> Result<Self> {
         let options = options(root)?;
         let start = |threads: Option<(&str, &str)>| {
@@ -85,7 +85,8 @@ impl Paddock {
         entrants
     }
 
-    /// Returns the entrant with one process per page. With several turns, each run uses the next one.
+    /// Returns the entrant that starts one process per page. If `turns` has several elements, successive runs use
+    /// successive elements.
     pub fn called<'a>(
         &'a self,
         name: &'static str,
@@ -108,7 +109,8 @@ impl Paddock {
         }
     }
 
-    /// Returns the entrant with one process for all pages. With several turns, each run uses the next one.
+    /// Returns the entrant that uses one process for all pages. If `turns` has several elements, successive runs use
+    /// successive elements.
     pub fn asked<'a>(
         &'a self,
         name: &'static str,
@@ -127,8 +129,8 @@ impl Paddock {
         }
     }
 
-    /// Returns the entrant with one thread that gets the same call `count` times in one write. Its measurement has no
-    /// wake-up of a process for each call, which takes longer than a call on an idle machine.
+    /// Returns the entrant with one thread that receives the same call `count` times in one write. The measurement then
+    /// contains no wake-up of a process per call, which takes longer than a call on an idle machine.
     pub fn asked_at_once<'a>(
         &'a self,
         tool: &'static str,
@@ -156,7 +158,7 @@ impl Paddock {
     }
 }
 
-/// Returns the options of every Paddock process: root, sufficient limits, and a separate state directory.
+/// Returns the options of every Paddock process: the root, limits that no task reaches, and a separate state directory.
 pub fn options(root: &Path) -> Result<Vec<OsString>> {
     let policy = places::trees()?.join("policy.json");
     let limits = json!({

@@ -48,7 +48,7 @@ pub struct Peers {
     pub reference: Option<Peer>,
     /// rust-mcp-filesystem.
     pub rust_mcp: Option<Peer>,
-    /// Who is not there, and why.
+    /// Names of the peers that are missing, each with the reason.
     pub missing: Vec<(&'static str, String)>,
 }
 
@@ -66,7 +66,8 @@ impl Peers {
         peers.sed = peers.keep("sed", system("sed"));
         peers.git = peers.keep("git", system("git"));
         peers.patch = peers.keep("patch", system("patch"));
-        // The start of a version manager would be measured too, so the program is asked for its own path.
+        // `node` on the `PATH` may be the launcher of a version manager, whose start-up time would be measured too. The
+        // program is asked for its own path instead.
         peers.node = peers.keep("node", interpreter("node", "-p", "process.execPath"));
         peers.python = peers.keep("python", interpreter("python3", "-c", "import sys; print(sys.executable)"));
         let reference = if peers.node.is_some() { npm(&root) } else { Err(anyhow::anyhow!("it needs node")) };
@@ -74,7 +75,7 @@ impl Peers {
         Ok(peers)
     }
 
-    /// Names and versions, for the report.
+    /// Returns the names and versions of the peers, for the report.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
         let each = [
             ("ripgrep", &self.rg),
@@ -123,7 +124,7 @@ fn cargo(root: &Path, package: &str, binary: &str, version: &str) -> Result<Peer
         eprintln!("installing {package} {version}");
         let mut command = Command::new("cargo");
         command.args(["install", "--locked", "--root"]).arg(root).args([package, "--version", version]);
-        // Outside the repository, whose settings are not the peer's.
+        // The command runs outside of the repository, whose settings must not affect the peer.
         command.current_dir(std::env::temp_dir());
         run(&mut command)?;
     }
@@ -150,7 +151,7 @@ fn installed_version(package: &Path) -> Option<String> {
     Some(manifest.get("version")?.as_str()?.to_owned())
 }
 
-/// Builds paddock as it is released.
+/// Builds Paddock with the profile of released binaries.
 pub fn build_paddock() -> Result<PathBuf> {
     let mut command = Command::new("cargo");
     run(command.args(["build", "--profile", "dist", "--bin", "paddock"]).current_dir(places::repository()))?;

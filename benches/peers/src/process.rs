@@ -105,7 +105,7 @@ impl Invocation {
 
     fn spawn(&self, mut command: Command) -> Result<Child> {
         let stdin = if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
-        // Errors of the program go to the user.
+        // Standard error is inherited, so that the user sees the program's errors.
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
         if let Some(mut pipe) = child.stdin.take() {

@@ -20,7 +20,7 @@ pub struct Size {
     pub kind: Kind,
     /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Total size of the files in bytes.
     pub bytes: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Size {
 enum Column {
     /// The median of an entrant.
     Time(&'static str),
-    /// The median of one over that of another.
+    /// The median of the first entrant divided by that of the second.
     Ratio(&'static str, &'static str),
     /// Peak memory of an entrant.
     Peak(&'static str),
@@ -40,7 +40,7 @@ const MCP: &str = "paddock mcp";
 const REFERENCE: &str = "reference server";
 const RUST_MCP: &str = "rust-mcp-filesystem";
 
-/// Writes the file, which shows these charts.
+/// Writes `benches/PEERS.md` with tables of `rows` and links to the charts.
 pub fn write(bench: &Bench, rows: &[Row], sizes: &[Size], charts: &[&str]) -> Result<()> {
     let mut text = String::from(include_str!("../report-head.md"));
     for chart in charts {
@@ -83,7 +83,7 @@ fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
     }
 }
 
-/// Returns the load average of the last minute. On a busy machine, ratios are inaccurate too.
+/// Returns the load average of the last minute. On a busy machine, even the ratios are inaccurate.
 pub fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()
@@ -168,7 +168,7 @@ fn memory(text: &mut String, rows: &[Row]) {
     push(text, "\n## Memory of a search\n\nMost memory of the whole process.\n");
     let is_shown = |row: &&Row| row.group == grep::GROUP && row.work.ends_with("everything");
     let mut rows: Vec<_> = rows.iter().filter(is_shown).collect();
-    // The last tree is the largest or the real one.
+    // The last row is of the largest tree or of the crate registry.
     let last = rows.last().map(|row| row.tree.clone());
     rows.retain(|row| Some(&row.tree) == last.as_ref());
     let columns = [Peak(CALL), Peak(CALL_1), Peak("rg"), Peak("rg -j1"), Peak("grep"), Peak("node"), Peak("python")];
@@ -239,7 +239,7 @@ fn cell(row: &Row, column: &Column) -> Option<String> {
     }
 }
 
-/// Seconds with a fitting unit.
+/// Formats a time with a suitable unit.
 pub fn time_text(seconds: f64) -> String {
     match seconds {
         ..1e-3 => format!("{:.0} µs", seconds * 1e6),

@@ -1,20 +1,21 @@
-//! A minimal writer of SVG for the charts. Colours are of a middle tone, which shows on a light and on a dark page.
+//! A minimal SVG writer for the charts. The colours are of medium brightness, so that they are visible on light and
+//! dark pages.
 
 use std::fmt::Write;
 
-/// Text and axes.
+/// Colour of texts and axes.
 pub const INK: &str = "#7d8590";
-/// Lines behind the data.
+/// Colour of the grid behind the data.
 pub const GRID: &str = "#7d859040";
 
 /// Alignment of a text at its point.
 #[derive(Clone, Copy)]
 pub enum Anchor {
-    /// Begins there.
+    /// The text starts at the point.
     Start,
-    /// Is centred there.
+    /// The text is centred on the point.
     Middle,
-    /// Ends there.
+    /// The text ends at the point.
     End,
 }
 
@@ -67,7 +68,7 @@ impl Svg {
         self.push(&format!("<text {place} fill=\"{colour}\">{}</text>", escaped(text)));
     }
 
-    /// Returns the content of the file.
+    /// Returns the complete SVG document.
     pub fn finish(self) -> String {
         let (width, height) = (self.width, self.height);
         format!(

@@ -1,11 +1,11 @@
-//! Generated text that resembles source code, the same on every machine for a seed.
+//! Generated text that resembles source code. The same seed gives the same text on every machine.
 
-/// Text of the rarest search, in every fiftieth file.
+/// Pattern of the search with the fewest matches: the text is in every fiftieth file.
 pub const RARE: &str = "needle_in_haystack";
-/// Ten words of which every thirtieth file has one.
+/// Ten words. Every thirtieth file contains one of them.
 pub const TEN: [&str; 10] =
     ["aardvark", "basilisk", "capybara", "dormouse", "echidna", "flamingo", "gazelle", "hedgehog", "ibex", "jackdaw"];
-/// A word that some files have on most lines, and the others not at all.
+/// A word that is on most lines of some files, and in no other file.
 pub const COMMON: &str = "buffer";
 
 const CAPITALS: [&str; 4] = ["gateway", "Gateway", "GATEWAY", "gateWay"];
@@ -42,7 +42,7 @@ fn push_line(random: &mut Random, is_common: bool, text: &mut String) {
     text.push('\n');
 }
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// SplitMix64: a small pseudo-random generator with a seed, which gives the same numbers on every machine.
 pub struct Random(pub u64);
 
 impl Random {

@@ -12,9 +12,9 @@ use anyhow::{Context, Result};
 use crate::places;
 use crate::text::{Random, source};
 
-/// Bytes of a generated file, on average.
+/// Average size of a generated file in bytes.
 const FILE_BYTES: usize = 3_500;
-/// Changes whenever generated trees do, so that old ones are not taken for new ones.
+/// Version of the generator. It is part of the directory's name, so that trees of an older generator are not reused.
 const GENERATION: u32 = 1;
 
 /// Kind of a tree.
@@ -53,11 +53,12 @@ pub struct Tree {
     pub kind: Kind,
     /// Top directory.
     pub top: PathBuf,
-    /// Files in it.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Files that programs take for different things: with NUL anywhere, or not UTF-8. Answers about them are not compared.
+    /// Files that contain NUL or are not UTF-8. Programs treat them differently, so answers about them are not
+    /// compared.
     pub odd: HashSet<String>,
 }
 
@@ -106,7 +107,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Creates texts of 100 MB in lines of 64 bytes, of 4 KB and of 150 KB.
+/// Creates texts of 100 MB with lines of 64 bytes, of 4 KB and of 150 KB.
 pub fn texts() -> Result<PathBuf> {
     made_once(&format!("texts-{GENERATION}"), |top| {
         for (name, lines) in [("large.txt", 1_600_000), ("small.txt", 64), ("middle.txt", 2_400)] {
@@ -128,7 +129,8 @@ pub fn editable(value: u8) -> String {
 
 fn generate(top: &Path, files: usize) -> Result<()> {
     let mut random = Random(7);
-    // About twenty files a directory, and no round number of directories, so that each has files of all names.
+    // Each directory has about 20 files. The number of directories is not a round number, so that each directory has
+    // files of all kinds of names.
     let dirs = files / 20 + 1;
     for number in 0..files {
         let dir = top.join(directory(number % dirs));

@@ -1,4 +1,4 @@
-//! The bench as a command: the quick form of it is run by `.ci/run`.
+//! The benchmark as a command. `.ci/run` runs its quick form.
 
 use std::process::Command;
 

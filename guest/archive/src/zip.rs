@@ -6,5 +6,6 @@ pub mod name;
 pub mod read;
 pub mod write;
 
-/// Maximum total size of the files of an archive, in bytes: they are in memory at the same time when it is unpacked.
+/// Maximum total size of the files of an archive, in bytes. All of them are in memory at the same time when it is
+/// unpacked.
 pub const MAX_TOTAL_BYTES: u64 = 64 * 1024 * 1024;

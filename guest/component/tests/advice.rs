@@ -1,4 +1,4 @@
-//! Advice in texts works when a caller follows it.
+//! Advice in results and errors works when a caller follows it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -230,7 +230,7 @@ fn names_of_arguments_and_tools() {
     assert!(fixture.call("dotnet-prompt", "extract_archive", unpack).error.is_some());
     let unknown = fixture.text("paddock:nope", "nope", json!({}));
     assert!(unknown.contains("has no tool `nope`; ") && !unknown.contains("openai"), "{unknown}");
-    // A name without a dialect may stand for one.
+    // A name without a dialect may be a dialect or a tool.
     let bare = fixture.text("paddock:grep,openay", "grep", json!({}));
     assert!(bare.contains("did you mean `openai`?"), "{bare}");
     for (dialect, tool) in [("paddock", "read_file"), ("codex", "read_file")] {

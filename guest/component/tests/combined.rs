@@ -52,7 +52,7 @@ fn an_item_is_a_dialect_or_some_of_its_tools() {
     );
 }
 
-/// Models know commands by other names.
+/// Models may call commands by other names, so the error lists the dialect's names.
 #[test]
 fn the_error_of_an_unknown_tool_lists_the_commands_that_the_policy_enables() {
     let hint = |policy: &str| {
@@ -146,7 +146,7 @@ fn hints_name_only_tools_of_the_list() {
     assert_eq!(hint("paddock"), "`glob` and `list_dir` show what is there");
     assert_eq!(hint("anthropic,paddock:grep,list_dir"), "`list_dir` shows what is there");
     assert_eq!(hint("anthropic,paddock:grep"), "list the directory to see its entries");
-    // A tool of another dialect of the list is named by the name that it has there.
+    // A hint names a tool of another dialect in the list by its name in that dialect.
     assert_eq!(hint("paddock:grep,weakincentives:ls"), "`ls` shows what is there");
     assert_eq!(hint("paddock:grep,list_dir,weakincentives:ls"), "`list_dir` shows what is there");
 }

@@ -187,7 +187,8 @@ mod allows {
                 (".git/objects/info/alternates", Change, false, "`.git` is protected"),
                 (".vscode/tasks.json", Change, false, "`.vscode` is protected"),
                 (".git/refs/replace/17", Change, false, "`.git` is protected"),
-                // The supervisor does not let `.git/HEAD` become invalid, so that Git looks for no repository beside it.
+                // The supervisor does not let `.git/HEAD` become invalid, because Git would then search for another
+                // repository.
                 ("HEAD", Change, false, ""),
                 ("/docs/.git/index", Change, false, "read-only"),
             ],
@@ -195,7 +196,7 @@ mod allows {
         let fs = fixture();
         assert_eq!(ask(&fs, &policy(commands.clone()), ".git/index", Change, false), (String::new(), true));
         assert_eq!(ask(&fs, &policy(commands), ".git/index", Read, false), (String::new(), false));
-        // File tools change nothing of it.
+        // File tools must not change the data of Git.
         let call = json!({"path": ".git/index", "content": "x"}).to_string();
         let commands = json!({"commands": {"git": true}});
         let outcome = engine::call(&fs, &policy(commands), "paddock", "write_file", &call);
@@ -296,7 +297,7 @@ mod allows {
         assert!(verdicts.verdict(path, Change, false).refused.is_some());
     }
 
-    /// Measures an access check, which a command pays for each file: `cargo test --release -p paddock-guest --test
+    /// Measures the access check that a command needs for each file: `cargo test --release -p paddock-guest --test
     /// commands cost -- --nocapture` prints the time.
     #[test]
     fn asking_costs_little() {
@@ -322,7 +323,7 @@ mod allows {
 mod record {
     use super::*;
 
-    /// A tree, the changes of a command to it, and the state that the host saves meanwhile.
+    /// A tree, the changes of a command to it, and the states that the host saves before the changes.
     struct Fixture {
         fs: MemoryFs,
         policy: Policy,

@@ -1,6 +1,6 @@
-//! A change that stops at any point, by an error or by a crash, leaves the old tree or the new one. Every scenario runs
-//! once for each of its file system calls, and its recovery once for each call of the recovery, both in a directory and
-//! in an overlay over one.
+//! A change that stops at any point, by an error or by a crash, leaves the old tree or the new one. Every scenario
+//! stops once at each of its file system calls, and its recovery once at each call of the recovery, both in a directory
+//! and in an overlay over a directory.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 

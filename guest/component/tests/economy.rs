@@ -1,4 +1,4 @@
-//! File system calls of operations, counted here because results do not show them.
+//! Numbers of file system calls of operations, which results do not show.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -85,7 +85,7 @@ fn no_other_name_of_a_hidden_file_gets_around_the_rules() {
         }
     }
     assert_eq!(tree_of(&fs), before);
-    // The control: a host that does not say that it folds names.
+    // Control: a host that does not state that its file system folds names.
     for path in ["SECRET~1", "cafe\u{301}.txt"] {
         assert!(call_under("{}", &fs, "read_file", &json!({"path": path})).text.contains("SECRET"), "{path}");
     }

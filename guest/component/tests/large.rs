@@ -121,7 +121,7 @@ fn weakincentives_reads_every_requested_line() {
     assert_eq!((&empty["value"], text.as_str()), (&window, "[no lines: the file has 4000 lines]"));
 }
 
-/// A message that is cut after a blank line shows this line.
+/// A message that is cut after a blank line contains the blank line.
 #[test]
 fn a_message_ends_at_a_whole_line() {
     let fixture = Fixture::new("weakincentives");
@@ -182,7 +182,7 @@ fn a_tree_names_what_shows_more() {
     let fixture = Fixture::new("paddock");
     let tree = |path: &str, limit: u64| fixture.ok("tree", &json!({"path": path, "limit": limit})).1;
     assert_eq!(end(&tree("d", 10)), "[there is more: raise `limit`, or name a directory below]");
-    // The bytes of the text are the limit, or the number of entries that no call exceeds.
+    // The result ends at the limit of bytes, or at the number of entries that no call exceeds.
     let largest = "[there is more: name a directory below, or list one with `list_dir`]";
     assert_eq!(end(&tree("m", 9_000)), largest);
     assert_eq!(end(&tree("m", 100_000)), largest);

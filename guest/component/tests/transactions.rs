@@ -61,7 +61,7 @@ fn over(memory: &MemoryFs) -> Stopping<'_> {
     stopping(memory, u64::MAX, false)
 }
 
-/// Changes the base like another process.
+/// Changes the base, as another process would.
 fn put(fs: &dyn Filesystem, path: &str, content: &str) {
     let mut dir = fs.preopens().remove(0).dir;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -106,7 +106,7 @@ fn commit(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::er
     Ok(done)
 }
 
-/// Commits to the base. The overlay still holds the changes.
+/// Commits to the base. The overlay retains the changes.
 fn take_over(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::error::Result<Commit> {
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
     let args = CommitArgs { overlay: "o".to_owned(), paths, merge };
@@ -156,7 +156,7 @@ fn a_part_of_it_is_taken_over() {
     assert!(!after.contains_key("empty"));
     assert_eq!(seen(&memory), wanted, "the overlay looks as before");
     assert!(!differences(&memory).contains(&"a.txt".to_owned()));
-    // Commit of the rest.
+    // The remaining changes are committed.
     commit(&over(&memory), &[], false).unwrap();
     assert_eq!(tree_of(&memory), wanted);
     assert_eq!(differences(&memory), Vec::<String>::new());
@@ -274,7 +274,7 @@ fn refactor_rest(fs: &MemoryFs) {
     work(fs, "delete", json!({"path": "a.txt"}));
 }
 
-/// Wherever a commit stops, by an error or a crash, a later call finds the old or the new base.
+/// A commit is stopped at every point, by an error or a crash: a later call finds the old or the new base.
 #[test]
 fn taking_over_is_all_or_nothing_wherever_it_stops() {
     let base = Policy::parse(r#"{"host": {"carries_modes": true}}"#, "paddock").unwrap();
@@ -308,7 +308,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 let now = tree_of(&memory);
                 let is_reported = !crash && result.is_err();
                 assert!(now == old || now == new, "{paths:?} {crash} {stop}: {:?}", now.keys().collect::<Vec<_>>());
-                // A commit that reports an error was not done, unless undoing it failed too.
+                // A commit that reports an error has changed nothing, unless the undo failed too.
                 if is_reported && now == new && now != old {
                     let message = result.as_ref().err().map(Error::message).unwrap_or_default();
                     assert!(
@@ -370,7 +370,7 @@ fn a_move_is_told_as_such() {
         ]
     );
 
-    // Other content, a copy, and a file that the base has changed since are no moves.
+    // A file with other content, a copy, and a file that has changed in the base since are not reported as moves.
     work(&memory, "write_file", json!({"path": "pair/1.txt", "content": "other\n"}));
     work(&memory, "copy", json!({"source": "k/l.txt", "destination": "k/copy.txt"}));
     put(&memory, "d/c.txt", "changed\n");

@@ -16,7 +16,7 @@ pub struct CallContext<'c> {
     pub roots: &'c [Root],
     /// Current time in RFC 3339 format.
     pub now: Option<String>,
-    /// Random number for the use of the answer.
+    /// Random number that the dialect may use in the answer.
     pub random: u64,
     /// Caller's names of arguments and tools.
     pub names: Names,

@@ -125,7 +125,7 @@ fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
         }
         "insert" => {
             let line = args.opt_signed("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
-            // No file has this line, so that the error tells which lines it has.
+            // No file has this line, so the error states the valid lines.
             let after_line = u64::try_from(line).unwrap_or(u64::MAX);
             // Older versions of the tool name this argument `new_str`.
             let text = args.opt_text("insert_text").or_else(|| args.opt_text("new_str"));
@@ -159,7 +159,7 @@ fn view(args: &Args, tool: &str, path: String) -> Request {
     let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, unlimited: true, ..request::List::of(path.clone()) };
     let mut read = request::Read::lines(path, start, limit);
     if tool == MEMORY {
-        // The memory tool shows lines as they are, and cuts a range to the lines of the file.
+        // The memory tool returns lines unchanged, and limits a range to the lines of the file.
         (read.mode, read.empty_past_end) = (ReadMode::Raw, true);
     }
     Request::View(Box::new(request::View { read, list }))

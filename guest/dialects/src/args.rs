@@ -151,8 +151,8 @@ impl Args {
     }
 }
 
-/// Checks every member of `given` against its row and adds the defaults. `within` is the prefix of names in messages. The
-/// error has every mistake.
+/// Checks every member of `given` against its row and adds the defaults. `within` is the prefix of names in messages.
+/// The error contains every mistake.
 fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
     lenient_args::adopt(params, &mut given);
     let mut mistakes = unknown(params, &given, within);
@@ -163,7 +163,7 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
         let found = names.find_map(|name| Some((*name, given.remove(*name)?)));
         let value = found.map(|(name, value)| {
             if name != param.name {
-                // A tool may depend on the name under which an argument was given.
+                // The name is added as an absent argument, because a tool may depend on the name that the caller used.
                 values.insert(name.to_owned(), Value::Null);
             }
             value
@@ -196,7 +196,7 @@ fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Er
         let near = lenient_args::lines_hint(params, given, name)
             .or_else(|| nearest(name, &known).map(|near| format!("did you mean `{within}{near}`?")));
         let mut hint = near.unwrap_or_default();
-        // The arguments are listed once.
+        // Only one of the errors lists the valid arguments.
         if let Some(takes) = takes {
             hint.push_str(if hint.is_empty() { "" } else { " " });
             hint.push_str(takes);
@@ -208,7 +208,7 @@ fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Er
     errors
 }
 
-/// Joins the mistakes of a call to one error.
+/// Joins the mistakes of a call into one error.
 fn all(mistakes: Vec<Error>) -> Result<()> {
     mistakes.into_iter().reduce(Error::and_error).map_or(Ok(()), Err)
 }
@@ -293,7 +293,7 @@ fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
     all(mistakes).map(|()| Value::Array(values))
 }
 
-/// Returns an integer, also if it is written as `3.0`.
+/// Returns an integer, including one that is written as `3.0`.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;

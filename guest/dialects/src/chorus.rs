@@ -223,7 +223,7 @@ fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rende
 fn list(args: &Args) -> Result<Request> {
     let pattern = args.opt_text("pattern");
     Ok(Request::List(request::List {
-        // Only a pattern is looked for in the directories below.
+        // Subdirectories are listed only if the call has a pattern.
         depth: if pattern.is_some() { u32::MAX } else { 1 },
         pattern,
         limit: MAX_FILES,
@@ -275,7 +275,7 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
     let content = |found: &paddock_types::response::GrepMatch| {
         let before = found.before.iter().map(|line| line.text.as_str());
         let after = found.after.iter().map(|line| line.text.as_str());
-        // The end of a part of a line has a mark already.
+        // A shortened line already has a mark at its end.
         let start = if found.text_start > 0 { "…" } else { "" };
         let text = format!("{start}{}", found.text);
         before.chain([text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")

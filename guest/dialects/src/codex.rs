@@ -307,7 +307,7 @@ fn grep_files(args: &Args) -> Result<Request> {
     }))
 }
 
-/// Renders the lines. Codex returns as many lines as were requested; a limit that leaves out more than that is said.
+/// Renders the lines. Codex returns as many lines as were requested; if a limit leaves out more, the text says so.
 fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     if read.total_lines == Some(0) {

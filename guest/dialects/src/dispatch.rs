@@ -135,7 +135,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
         Code::AlreadyExists => "FileExistsError",
         _ => "Error",
     };
-    // The original's word for it.
+    // The original's name of the failure.
     let cause = match failed.error.code {
         Code::NotFound => "file not found: ",
         Code::NoMatch => "not found: ",
@@ -212,7 +212,7 @@ fn edit_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     Ok(success(with_notes(done, &edit.notes)))
 }
 
-/// Returns the argument `path` of a tool that lists or searches; empty, it is the worktree.
+/// Returns the argument `path` of a tool that lists or searches; an empty path is the worktree.
 #[inline(never)]
 fn directory(args: &Args) -> String {
     Some(args.text("path")).filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned())

@@ -1,4 +1,4 @@
-//! Arguments that models write in another form than the row asks for. A form is accepted only if it has one reading: a
+//! Arguments that models write in another form than the row requires. A form is accepted only if it has one meaning: a
 //! number or a boolean as a string, a list of one as its entry, JSON in a string, the name that other tools have for an
 //! argument, or a first and a last line where lines count from 1.
 
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use crate::argument_names::same_argument;
 use crate::param::{DefaultValue, Param, ParamKind};
 
-/// Names of other tools for the first and the last line to read.
+/// Names that other tools have for the first and the last line to read.
 const LINES: &[&str] = &["start_line", "startLine", "end_line", "endLine"];
 
-/// Renames members that have another tool's name for an argument of this tool, and moves members of a list's entries
-/// that stand beside the list into a list of one.
+/// Renames members that have another tool's name for an argument of this tool. If a call passes the members of a single
+/// list entry without the list, moves them into a list with one entry.
 pub fn adopt(params: &[Param], given: &mut Map<String, Value>) {
     adopt_lines(params, given);
     for name in unknown(params, given) {
@@ -39,7 +39,7 @@ pub fn adopt(params: &[Param], given: &mut Map<String, Value>) {
     }
 }
 
-/// The first line, from 1, and the number of lines that a caller asks for by a first or a last line.
+/// First line, from 1, and number of lines, of a call that states a first or a last line.
 struct Lines {
     first: u64,
     count: Option<u64>,
@@ -129,7 +129,8 @@ fn is_command(param: &Param) -> bool {
     matches!(param.name, "command" | "cmd")
 }
 
-/// Returns the value in the form that its row asks for, if it has one reading there; otherwise the value itself.
+/// Returns the value in the form that its row requires, if it has only one meaning in that form; otherwise returns the
+/// value unchanged.
 pub fn fitted(param: &Param, mut value: Value) -> Value {
     if let Value::String(text) = &value
         && !matches!(param.kind, ParamKind::Text | ParamKind::Choice(_))

@@ -327,7 +327,7 @@ fn many_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
             format!("{}: Error - {}", entry.path, words(&error.clone().into()))
         }
     };
-    // The reference has no limits, hence no other field for files that a limit left out.
+    // The reference server has no limits, so it has no field for files that a limit left out.
     let left = many.remaining.iter().map(|path| format!("{path}: Error - {NOT_READ}"));
     let parts: Vec<_> = many.entries.iter().map(part).chain(left).collect();
     Ok(content(parts.join("\n---\n")).truncated(many.truncated))
@@ -340,7 +340,7 @@ fn edit_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
 
 fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let tree = take!(Tree, response);
-    // The text is JSON: a tree without some of its entries could not be told from a complete one.
+    // The text is JSON, in which an incomplete tree would look like a complete one.
     if tree.truncated {
         let cause = format!("the directory has more than {MAX_ENTRIES} entries below it");
         return Err(Error::new(Code::LimitExceeded, cause)

@@ -13,7 +13,7 @@ pub struct Param {
     pub aliases: &'static [&'static str],
     /// Type and range of the value.
     pub kind: ParamKind,
-    /// Value that applies if the argument is absent.
+    /// Value if the argument is absent.
     pub default: DefaultValue,
     /// Description with the unit of the value; empty if the description of the tool explains it.
     pub doc: &'static str,

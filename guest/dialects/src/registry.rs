@@ -110,7 +110,7 @@ fn unknown(code: Code, message: String, name: &str, kind: &str, candidates: Vec<
 }
 
 impl Toolset {
-    /// Adds a tool. Fails if there is one of the same name.
+    /// Adds a tool. Fails if the list has a tool of the same name.
     fn add(&mut self, dialect: &'static Dialect, spec: &'static ToolSpec) -> Result<()> {
         let Some(other) = self.namesake(spec.name) else {
             self.tools.push(Tool { dialect, spec });

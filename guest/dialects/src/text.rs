@@ -239,7 +239,8 @@ fn replace_text(replace: &Replace, names: &Names) -> String {
         }
     }
     text.push_str(&ReplacedLine::text(&replace.lines));
-    // The plan has told which entries are left out, and it is carried out only if nothing differs from it.
+    // The result of the plan has reported the left-out entries, and the plan is applied only if they are still the
+    // same.
     if !replace.applied || replace.total_files == 0 {
         text = with_tail(text, &replace.skipped, replace.next_cursor.as_deref(), names);
     }

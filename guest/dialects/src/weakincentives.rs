@@ -121,7 +121,7 @@ const TOOLS: &[ToolSpec] = &[
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (path, content) = (made(args, "write")?, args.text("content"));
-            // Only the tool of the original, which never overwrites a file, calls its argument `file_path`.
+            // Only the original tool, which never overwrites a file, names its argument `file_path`.
             let create_only = args.opt_flag("create_only").unwrap_or_else(|| args.has("file_path"));
             Ok(Request::Write(request::Write { path, content, create_only, ..request::Write::default() }))
         },

@@ -58,12 +58,12 @@ fn what_was_cut_continues_where_the_caller_can_read_it() {
     let own = "[8996 of 9000 bytes of output are left out; `write_stdin` with `session_id` 3 and `offset` 4 continues]\n\
                [8996 of 9000 bytes of standard error are left out]";
     assert!(text(&ran).ends_with(own), "{}", text(&ran));
-    // The tool of Codex has no such argument.
+    // The tool of Codex has no such argument, so the remark does not name it.
     let other = remarks(&ran, &codex::DIALECT.names(None));
     assert_eq!(other.first().unwrap(), "[8996 of 9000 bytes of output are left out]");
 }
 
-/// A list of tools that has a command but not the tool that reads on.
+/// The list has a command tool, but not the tool that reads the rest of its output.
 #[test]
 fn a_combination_names_only_a_tool_that_it_has() {
     let cut = Captured { bytes: 9_000, truncated: true, omitted: 8_996, ..captured("bad\n") };

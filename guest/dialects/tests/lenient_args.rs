@@ -1,4 +1,4 @@
-//! Arguments in other forms than the rows ask for.
+//! Arguments in other forms than their rows require.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -67,7 +67,7 @@ fn lines_by_their_first_and_last_number() {
         let hint = read(&paddock::DIALECT, given.clone()).unwrap_err();
         assert_eq!(hint.matches("it takes").count(), 1, "{given}: {hint}");
     }
-    // Here, `offset` is a number of lines to skip.
+    // In these dialects, `offset` is the number of lines to skip.
     for (given, expected) in [
         (json!({"start_line": 3, "end_line": 5}), "counted from 1, that is `offset` 2 and `limit` 3;"),
         (json!({"end_line": 5}), "that is `offset` 0 and `limit` 5;"),

@@ -16,7 +16,7 @@ fn archives_are_summarised() {
     assert!(rendered(&Response::Unpack(unpack)).starts_with("unpacked 4 files, 13 bytes into out\n"));
 }
 
-/// A line of a plan has its text once, with whole words that change.
+/// A line of a plan is rendered once, and changes are marked by whole words.
 #[test]
 fn a_planned_line_shows_the_words_that_change() {
     let line = |old: &str, new: &str| {
@@ -43,7 +43,7 @@ fn a_planned_line_shows_the_words_that_change() {
     }
 }
 
-/// The entries that are left out are told with the plan, not once more when it is carried out.
+/// The plan reports the left-out entries, and the result of applying it does not repeat them.
 #[test]
 fn a_plan_tells_which_entries_are_left_out() {
     let planned = Replace {

@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(reported(&since(&fs, &first)), ["A a/inside", "M link", "D a"]);
     }
 
-    /// A new rule does not turn a file into a deleted one, and does not reveal a hidden path.
+    /// A file that a new rule hides is not reported as deleted, and no hidden path is revealed.
     #[test]
     fn what_rules_keep_back_is_not_gone() {
         let fs = fixture(&[("a", "1"), ("key", "2"), ("log", "3"), (".hidden", "4"), ("b", "5")]);

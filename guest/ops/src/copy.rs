@@ -279,7 +279,7 @@ fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, 
             drop(fs.remove_dir(&location.dir, &location.name));
         }
     }
-    // A journal that cannot be removed has no work left.
+    // A journal that cannot be removed has no pending steps.
     drop(journal.clear(workspace));
     done.map_err(|fault| fault.at(OPERATION, &target.requested_path))
 }

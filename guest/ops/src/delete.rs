@@ -181,7 +181,7 @@ fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     if kept {
         backup::forget(workspace);
     }
-    // A journal that cannot be removed has at most the temporary sibling left to remove.
+    // A journal that cannot be removed can only lead to the removal of the temporary sibling.
     drop(journal.tidy(workspace));
     removed.map_err(|fault| match (kept, fault.at(OPERATION, &resolved.requested_path)) {
         (true, error) => error.hint("the entries that could not be deleted still exist"),

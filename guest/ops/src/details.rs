@@ -49,8 +49,8 @@ pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
     }
 }
 
-/// Returns the kind of the target of the link at `path`; `None` if there is no target. No error is made for a link that
-/// leads nowhere, since the hint of a missing path costs a search.
+/// Returns the kind of the target of the link at `path`; `None` if there is no target. For a dangling link, no error is
+/// built, because the hint for a missing path would search the workspace.
 pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Option<Kind> {
     workspace.resolve(path, OPERATION).ok()?.stat.map(|stat| stat.kind)
 }

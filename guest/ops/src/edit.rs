@@ -150,7 +150,7 @@ struct Edited {
 fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, args: &request::Edit) -> Result<Edited> {
     let mut mistakes = Mistakes::default();
     let mut edited: Option<Edited> = None;
-    // No line of a file without CR ends as such an `old_text` says, so that only its lines can be meant.
+    // In a file without CR, no line ends as an `old_text` with CR says, so the text can only mean the lines themselves.
     let has_cr = old.text.contains('\r');
     let edits: Vec<Cow<'_, Replacement>> = args.edits.iter().map(|edit| in_lf(edit, has_cr)).collect();
     for (index, edit) in edits.iter().enumerate() {
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(edited(b"a\nb\nc\n", &[replacement("a\r\nb", "x\r\ny")]), b"x\ny\nc\n");
         let result = edit(b"a\nb\nc\n", &[replacement("a\r\nb", "x\r\ny")]).unwrap();
         assert!(result.notes[0].contains("end in LF"), "{:?}", result.notes);
-        // Only the new text has CRLF: the file gets it.
+        // Only the new text has CRLF, and the file gets CRLF.
         assert_eq!(edited(b"a\nb\n", &[replacement("a\n", "x\r\n")]), b"x\r\nb\n");
         assert_eq!(failure(b"a\nb\r\n", &[replacement("a\r\nb", "x")]).0, Code::NoMatch);
     }
@@ -433,7 +433,7 @@ mod tests {
             replacement("one", "first line"),
             replacement("three", "THREE lines"),
             replacement("two", "2"),
-            // It changes the result of the second edit.
+            // The first edit changes the result of the second edit.
             replacement("THREE", "3"),
             replacement("", "x"),
             replacement("  four();", "five();"),
@@ -490,7 +490,7 @@ mod tests {
         assert_eq!(new, Ok(("say\u{a0}“one” – “2”\r\nmore\r\nnext ’\r\n".to_owned(), note())));
         assert_eq!(edited("a\u{a0}b", "a b", "a\tb"), Ok(("a\tb".to_owned(), note())));
         assert_eq!(edited("it's", "it’s", "it’s not"), Ok(("it's not".to_owned(), note())));
-        // Where the text occurs exactly, nothing else counts.
+        // If the text occurs exactly, lenient matches do not count.
         assert_eq!(edited("a b a\u{a0}b", "a b", "c"), Ok(("c a\u{a0}b".to_owned(), vec![])));
         assert_eq!(call("“a” \"a\"", &[all("\"a\"", "b")]), Ok(("“a” b".to_owned(), vec![])));
         for edit in [replacement("\"a\"", "b"), all("\"a\"", "b")] {
@@ -500,7 +500,7 @@ mod tests {
                 "is not there exactly, and with Unicode punctuation as ASCII it is there 2 times, at lines 1, 2"
             ));
         }
-        // The edit was made before.
+        // An earlier call has already made the edit.
         let error = edited("“made” before", "\"made\" before", "“made” before").unwrap_err();
         assert_eq!(error.code, Code::NoMatch);
         assert!(error.hint_text().unwrap().starts_with("`new_text` is already in the file"));

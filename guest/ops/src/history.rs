@@ -53,7 +53,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<respons
         let changes = record.as_ref().map(|record| record.entries.as_slice()).unwrap_or_default();
         let mut paths: Vec<String> = Vec::new();
         let is_new_directory = |entry: &Entry| (entry.action, entry.kind) == (Action::Created, Kind::Directory);
-        // A text has only the first paths, and directories are mostly those that a file needed.
+        // A text lists only the first paths, so directories, which are mostly parents of created files, come last.
         for of_directories in [false, true] {
             for entry in changes.iter().filter(|entry| is_new_directory(entry) == of_directories) {
                 for path in entry.paths() {

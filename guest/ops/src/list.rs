@@ -171,7 +171,7 @@ struct Listing<'w> {
     glob: Option<Glob>,
     walk: Walk<'w>,
     totals: Totals,
-    /// Number of entries to leave out, and of those left out so far.
+    /// Number of entries to leave out, and number left out so far.
     skip: u64,
     passed: u64,
 }

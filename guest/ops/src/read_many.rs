@@ -70,7 +70,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
     };
     let mut entries = Vec::new();
     let limits = &workspace.policy.limits;
-    // The limit for whole files is that of a single whole file.
+    // If all files are requested whole, they share the limit of a single whole file.
     let is_unlimited = files.iter().all(|file| file.unlimited);
     let mut room = if is_unlimited { bytes(limits.max_file_bytes) } else { limits.max_result_bytes };
     let mut left = files.as_slice();
@@ -98,7 +98,7 @@ fn bytes(limit: u64) -> usize {
 
 /// Returns the files that the pattern matches, whether there are more, and the entries that the search left out.
 fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool, Skipped)> {
-    // The search would name the argument as its own tool does.
+    // The error must name this tool's argument, not that of the search.
     Glob::parse(pattern, || Term::Glob.into(), &workspace.root_names())?;
     let found = crate::glob::run(
         workspace,

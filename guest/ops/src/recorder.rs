@@ -8,7 +8,7 @@ use paddock_workspace::Workspace;
 /// The record of a call while its answer is read.
 pub struct Recorder<'w> {
     workspace: &'w Workspace<'w>,
-    /// The record.
+    /// Accessed paths so far.
     pub record: AccessedPaths,
 }
 

@@ -132,7 +132,7 @@ fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPat
         made.iter().rev().for_each(|location| drop(fs.remove_dir(&location.dir, &location.name)));
     }
     if is_kept {
-        // A journal that cannot be removed has at most the temporary sibling left to remove.
+        // A journal that cannot be removed can only lead to the removal of the temporary sibling.
         drop(journal.tidy(workspace));
     }
     done.map_err(|fault| match fault {

@@ -169,9 +169,9 @@ struct Planned {
     count: u64,
     /// Whether the request leaves it out. Then it has no content here.
     is_excluded: bool,
-    /// Whether the page has lines of it.
+    /// Whether the page contains lines of the file.
     is_on_page: bool,
-    /// Its path, and the etag of its content.
+    /// Path and etag of the content.
     stamp: String,
 }
 
@@ -179,7 +179,7 @@ struct Planned {
 enum Matching {
     /// It can be changed.
     Planned(Planned),
-    /// It stays as it is, for this reason.
+    /// The file cannot be changed, for this reason.
     Unchangeable(ResolvedPath, Error),
 }
 
@@ -228,7 +228,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Searches a file of a walk. If it has matches and cannot be changed, it is left as it is and reported.
+    /// Searches a file of a walk. If it has matches and cannot be changed, it stays unchanged and is reported.
     fn one_of_many(&mut self, path: &str, bytes: Vec<u8>) -> Result<()> {
         if !self.may_match(&bytes) {
             self.searched += 1;
@@ -672,7 +672,7 @@ mod tests {
         assert_eq!(call(&fs, &policy, &args(&["d/b"], Some(&part))).unwrap().total_files, 3);
         assert_eq!(bytes(&fs, "d/b"), b"x");
 
-        // An excluded file still has to be as it was.
+        // An excluded file must still be unchanged.
         let fs = fresh();
         put(&fs, "e", b"x x");
         assert_eq!(call(&fs, &policy, &args(&["e"], Some(&whole))).unwrap_err().code, Code::ChangedSinceRead);

@@ -28,7 +28,7 @@ const OPERATION: &str = "restore";
 /// Undoes the changes of calls, or those at one path. The undo of several calls is one change, or none.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
     let chosen = choose(workspace, args)?;
-    // An error may name any path of the backup, and a rule that hides it may be newer than the change.
+    // An error may name any path of the backup, which a rule that is newer than the change may hide.
     undo(workspace, args, &chosen).map_err(|error| chosen.check_visible(workspace).err().unwrap_or(error))
 }
 
@@ -42,7 +42,7 @@ fn undo(workspace: &Workspace<'_>, args: &request::Restore, chosen: &Chosen<'_>)
     entries.iter().try_for_each(|chosen| undo.entry(chosen))?;
     undo.carry_out()?;
     let mut result = response::Restore { backup: workspace.backup(), notes: undo.notes, ..Default::default() };
-    // Paths whose change stays are not listed, and the others once.
+    // Paths whose change remains are not listed, and every other path is listed once.
     for ChosenEntry { entry, .. } in &entries {
         for path in entry.paths() {
             if undo.unrestored.insert(path.clone()) {

@@ -233,7 +233,7 @@ impl<'w> Plan<'w> {
     /// overwrite the other.
     fn check_aliases(&self) -> Result<()> {
         let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
-        // Aliases of one file have these values in common.
+        // These values are equal for all aliases of one file.
         let mut groups: HashMap<_, Vec<&ResolvedPath>> = HashMap::new();
         for change in &self.changes {
             if let Some(stat) = change.resolved.stat {
@@ -285,7 +285,7 @@ mod tests {
         Forged { mode: 0o040_755, ..stored(name, b"") }
     }
 
-    /// Unpacks these entries. The archive itself does not stay in the workspace.
+    /// Unpacks these entries, and removes the archive from the workspace.
     fn unpack(fixture: &Fixture, entries: &[Forged], destination: &str, overwrite: bool) -> Result<response::Unpack> {
         let (dir, _) = fixture.enter("in.zip");
         fixture.put("in.zip", &archive(entries));

@@ -60,7 +60,7 @@ pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Chan
     for (index, hunk) in hunks.iter().enumerate() {
         match applying.hunk(hunk) {
             Ok(start) => applying.report(index + 1, hunk, start),
-            // After a hunk that does not apply, the next one may have a place before it and one after it.
+            // After a hunk that does not apply, the next hunk may apply both before and after the failed one.
             Err(_) if !rejects.is_empty() && applying.is_repeated(hunk) => {}
             Err(failure) => rejects.push(Reject {
                 hunk: index + 1,
@@ -119,7 +119,7 @@ impl Applying<'_> {
         let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();
         self.splice(hunk, start);
         if self.matching == Matching::V4a {
-            // A blank line that stands for the end of the text counts.
+            // The cursor also passes a blank line that represents the end of the text.
             self.cursor = start + given.old().count();
         } else if !is_insertion_at_end {
             self.cursor = start + hunk.old().count();
@@ -159,7 +159,7 @@ impl Applying<'_> {
     fn sought(&self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
         let count = self.lines.count();
         let old = hunk.old_texts();
-        // The applier of unified diffs, to which such a chunk is given, accepts no other line.
+        // The applier of unified diffs, which gets such a chunk, accepts no other line.
         if let (&[anchor], Matching::Strict) = (anchors, self.matching)
             && let Some(line) = unified::stated_line(anchor)
         {
@@ -464,7 +464,7 @@ mod tests {
             change(text, hunks, Matching::Corrected).unwrap_err().iter().map(|reject| reject.hunk).collect::<Vec<_>>()
         };
         assert_eq!(rejected("a\nb\nc\n", "@@\n-x\n@@\n-b\n+B\n@@\n-y\n@@ z\n-c"), [1, 3, 4]);
-        // Only the hunk before it tells which of the two places is meant.
+        // Only the previous hunk decides which of the two places is meant.
         assert_eq!(rejected("a\nb\nb\n", "@@\n-x\n@@\n-b"), [1]);
         assert_eq!(rejected("b\nb\n", "@@\n-b\n@@\n-x"), [1, 2]);
         assert_eq!(rejected("a\n", &"@@\n-x\n".repeat(1_000)), (1..=MAX_REJECTS).collect::<Vec<_>>());

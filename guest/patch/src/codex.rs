@@ -60,7 +60,7 @@ pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch
     loop {
         skip_separators(&mut cursor, is_exact);
         let Some(line) = cursor.next() else { break };
-        // Codex takes a doubled last line, and nothing else after `*** End Patch`.
+        // Codex accepts a doubled last line, and nothing else after `*** End Patch`.
         if line.text.trim() == END && cursor.rest.trim().is_empty() {
             break;
         }
@@ -203,7 +203,7 @@ fn rows<'p>(cursor: &mut Cursor<'p>, is_exact: bool) -> Result<(Vec<Row<'p>>, bo
         if line.text.trim_end() == END_OF_FILE {
             cursor.next();
             cursor.skip_blank();
-            // Codex takes no chunk without `@@` after the end of the file.
+            // Codex accepts no chunk without `@@` after the end of the file.
             let next =
                 cursor.peek().filter(|line| is_exact && !is_marker(line.text) && anchor(line.text, true).is_none());
             return next.map_or(Ok((rows, true)), |line| Err(stray(line)));

@@ -25,7 +25,7 @@ impl Applying<'_> {
         for (index, anchor) in anchors.iter().filter(|anchor| !anchor.trim().is_empty()).enumerate() {
             let found = match is_codex {
                 true => self.first(&[anchor], self.cursor),
-                // The first of several anchors may be above the previous chunk.
+                // If there are several anchors, the first may be above the previous chunk.
                 false => {
                     self.first_by(&[Pass::Exact, Pass::Trimmed], &[anchor], if index == 0 { 0 } else { self.cursor })
                 }
@@ -48,7 +48,7 @@ impl Applying<'_> {
             if at_end || (is_codex && anchors.is_empty()) {
                 return Ok((self.lines.count(), None));
             }
-            // In Codex, nothing but the one anchor says where the lines go.
+            // In Codex, only the one anchor says where the lines belong.
             if let (Some((pass, anchor)), true) = (last, is_codex) {
                 let places = self.folded(pass).find(&[anchor], applied, MOST);
                 if places.len() > 1 {

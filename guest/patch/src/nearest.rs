@@ -16,7 +16,7 @@ const MOST_OLD: usize = 500;
 /// Maximum number of characters of a line that are compared one by one.
 const MOST_CHARS: usize = 200;
 
-/// Hint for old lines whose place cannot be named exactly.
+/// Hint for old lines without a clear nearest place.
 pub const AGAIN: &str = "read the file, and make the patch again from its present content";
 
 /// Returns the remark on where `old` would fit; `meant` is the index of the line at which the patch expects it.

@@ -53,7 +53,7 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64, Ve
 fn rejected(path: &str, reject: Reject) -> Error {
     let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
     let error = Error::at(Code::PatchRejected, OPERATION, path, cause);
-    // The advice that most hunks share is a remark of its own, which several failures have once.
+    // The advice that most hunks share becomes a separate remark, so that several failures include it only once.
     let error = match reject.hint.strip_suffix(AGAIN).and_then(|place| place.strip_suffix("; ")) {
         Some(place) => error.hint(place).also_hint(AGAIN),
         None => error.hint(reject.hint),

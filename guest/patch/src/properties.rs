@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(applied(&old, &diff(&old, &new, 0)), new);
     }
 
-    /// A patch that is right as it is has the same result with corrections, and reports none.
+    /// A correct patch has the same result when corrections are allowed, and reports none.
     #[test]
     fn a_right_diff_is_not_corrected(old in text(&["\n"]), new in text(&["\n"]), context in 0_usize..4) {
         prop_assume!(old != new);

@@ -1,4 +1,4 @@
-//! Places of hunks that state their line.
+//! Places of hunks that state their line number.
 
 use paddock_types::request::Matching;
 
@@ -8,8 +8,8 @@ use crate::nearest::{differs, numbers};
 use crate::{Hunk, quoted};
 
 impl Applying<'_> {
-    /// Returns the start of a hunk that states its line: there, or at the only other place of its old lines if wrong
-    /// line numbers are corrected.
+    /// Returns the start of a hunk that states its line: the stated line or, if wrong line numbers are corrected, the
+    /// only other place of its old lines.
     pub(super) fn stated_or_moved(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
         let failure = match self.stated(hunk, line) {
             Err(failure) if self.matching == Matching::Corrected && hunk.old().next().is_some() => failure,

@@ -291,10 +291,10 @@ mod tests {
             }
         }
         for (rows, why) in [
-            // A context line without its space: the counts are right for all five lines.
+            // A context line lacks its space, and the counts are right for all five lines.
             ("@@ -1,4 +1,5 @@\n a\n+X\n b\nc\n-d\n+D\n", "counts 4 old and 5 new lines, and 2 and 3 were there"),
             ("@@ -1,3 +1,3 @@\n a\n-b\n+B\nc\n", "counts 3 old"),
-            // Right counts, and more lines after the line without a prefix.
+            // The counts are right, and more lines follow the line without a prefix.
             ("@@ -1,2 +1,3 @@\n a\n+X\n b\nc\n-d\n+D\n", "line 7: this line of a hunk begins with none of"),
             ("@@ -1,3 +1,3 @@\n a\n-b\n+B\n-- \n", "counts 3 old"),
             // A removed comment of SQL and an added line look like the header of a file.
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(two, [(words(&["a", "b"]), Where::Line(1), wrong), (words(&["a", "b"]), Where::Line(9), None)]);
         let none = hunks(with("@@ fn f @@\n-a\n"));
         assert_eq!(none[0].2, Some("its header has no line numbers"));
-        // The next file and the signature of a mail end a hunk.
+        // The header of the next file and the signature of a mail end a hunk.
         let files = "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
         assert_eq!(crate::parse(files, Matching::Corrected).unwrap().len(), 2);
         // Lines that look like the header of a file.

@@ -2,7 +2,7 @@
 
 use crate::Policy;
 
-/// A setting that contradicts another or can mean nothing.
+/// A setting that contradicts another, or has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// The setting's name, such as `limits.max_lines`.

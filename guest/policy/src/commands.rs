@@ -1,4 +1,4 @@
-//! Commands that the host runs: whether, with what, and how much of it.
+//! Settings about commands that the host runs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Every limit, with its unit and reason.
+//! The limits of calls, each with its unit and reason.
 
 use serde::{Deserialize, Serialize};
 

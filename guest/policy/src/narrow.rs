@@ -37,7 +37,7 @@ pub fn narrow(
     Ok((policy, narrowing.refused))
 }
 
-/// Puts `settings` over those in `value`; an object's members each by themselves.
+/// Replaces settings in `value` by those in `settings`. The members of an object are replaced one by one.
 fn overlay(value: &mut Value, settings: &Map<String, Value>) {
     let Value::Object(members) = value else { return };
     for (name, setting) in settings {

@@ -20,7 +20,7 @@ mod vector {
 
     use super::LANES;
 
-    /// A table from values of half a byte to bits.
+    /// A table from the value of half a byte to a set of bits.
     #[derive(Clone, Copy)]
     pub struct Table(v128);
 
@@ -117,7 +117,7 @@ mod vector {
 mod plain {
     use super::LANES;
 
-    /// A table from values of half a byte to bits.
+    /// A table from the value of half a byte to a set of bits.
     #[derive(Clone, Copy, Default)]
     pub struct Table([u8; LANES]);
 

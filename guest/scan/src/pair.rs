@@ -69,7 +69,7 @@ impl Pair {
     }
 
     fn is_at(&self, text: &[u8], at: usize) -> bool {
-        // Nearly all places end here, and cheaply.
+        // Nearly all candidates fail at this fast check.
         text.get(at + self.first) == self.needle.get(self.first)
             && text.get(at..).is_some_and(|rest| rest.starts_with(&self.needle))
     }

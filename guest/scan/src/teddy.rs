@@ -1,21 +1,20 @@
-//! Many literals searched for at once, many places at a time.
+//! A search for many literals at once, at many positions at a time.
 //!
-//! Each literal is known by its three rarest bytes in a row, and belongs to one
-//! of eight buckets. For three bytes of the text, a table tells by each half of
-//! a byte which buckets have that byte there; where all agree, the literals of
-//! those buckets are compared in full. This is the Teddy algorithm of
-//! Hyperscan, in the 128-bit instructions that WebAssembly has.
+//! Each literal is identified by its three rarest consecutive bytes, and belongs to one of eight buckets. For three
+//! bytes of the text, tables return for each half of a byte the buckets that have that byte at this position. Where all
+//! lookups agree, the literals of those buckets are compared in full. This is the Teddy algorithm of Hyperscan, in the
+//! 128-bit instructions of WebAssembly.
 
 use crate::block::{Block, LANES, Table};
 use crate::frequency;
 
 /// Buckets, one for each bit of a byte.
 const BUCKETS: usize = 8;
-/// Bytes of a literal that the tables look at.
+/// Number of bytes of a literal that the tables examine.
 const LOOK: usize = 3;
 /// Number of bytes that are loaded together.
 const WINDOW: usize = 2 * LANES + LOOK - 1;
-/// Literals beyond which too many places would look like one.
+/// Maximum number of literals. With more, too many positions would be candidates.
 pub const MAX_LITERALS: usize = 64;
 
 /// Up to [`MAX_LITERALS`] literals, none of them empty.
@@ -25,7 +24,7 @@ pub struct Teddy {
     tables: [Byte; LOOK],
 }
 
-/// A literal, and the offset of its mark: the bytes that are searched for.
+/// A literal, and the offset of its three rarest bytes, which are searched for.
 struct Known {
     literal: Vec<u8>,
     at: usize,

@@ -10,7 +10,7 @@ use paddock_types::phrase;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// First character that the encoding does not have. `None` if the bytes around a change are damaged, so that the
-    /// new text would be decoded as something else.
+    /// new text would be decoded as another text.
     pub character: Option<char>,
     /// WHATWG name of the encoding.
     pub encoding: &'static str,

@@ -1,5 +1,5 @@
-//! The function around a line, by indentation and by the words at the start of lines. This finds functions in
-//! languages with braces, with indentation and with `end`, without a parser for any of them.
+//! The function around a line, found by indentation and by the words at the start of lines. This works for languages
+//! with braces, with indentation and with `end`, without a parser for any of them.
 
 use std::ops::Range;
 
@@ -111,8 +111,8 @@ impl Source<'_> {
         body.is_empty() || is_label || self.is_header(at) || self.is_preprocessor(at)
     }
 
-    /// Returns the line whose function is meant: for a blank line one of its neighbours, for the comments, attributes and
-    /// return type above a definition the first line of that definition.
+    /// Returns the line whose function is requested: for a blank line one of its neighbours; for the comments,
+    /// attributes and return type above a definition the first line of that definition.
     fn meant(&self, anchor: usize) -> usize {
         let is_text = |at: &usize| !self.body(*at).is_empty();
         let below = (anchor..self.lines.len()).find(is_text);
@@ -217,7 +217,7 @@ impl Source<'_> {
         }
         let after = below().find(|at| self.columns(*at) <= columns && !self.is_outside(*at));
         let end = after.map_or(self.lines.len(), |at| if is_end(self.body(at)) { at + 1 } else { at });
-        // Comments and blank lines before the next definition belong to that.
+        // Comments and blank lines before the next definition belong to the next definition.
         let is_own = |at: &usize| {
             *at <= opener || (self.columns(*at) > columns && !self.body(*at).is_empty()) || is_end(self.body(*at))
         };

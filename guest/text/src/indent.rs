@@ -216,7 +216,7 @@ fn g() {
         assert_eq!(block_of(python, 6, whole), (3, 8));
         let c = "int f(int a,\n      int b)\n{\n    one();\n}\nint x;\n";
         assert_eq!(block_of(c, 4, whole), (1, 5));
-        // A call that ends at the level is not a signature.
+        // A call that ends at this level is not a signature.
         let call = "fn f() {\n    one(\n        2,\n    ).unwrap();\n    three();\n}\n";
         assert_eq!(block_of(call, 5, Options { max_levels: 0, ..whole }), (1, 6));
     }

@@ -13,7 +13,7 @@ pub struct Plan {
     pub paths: Vec<String>,
 }
 
-/// A decision that the host passes on with the next call that needs approval.
+/// A decision that the host passes to the next call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// `EXPIRES.NONCE.MAC`: milliseconds since 1970, a unique number, and the signature, each in hexadecimal.

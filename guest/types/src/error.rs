@@ -55,7 +55,7 @@ pub enum Code {
     Io,
 }
 
-/// A failure, with all that a dialect needs to tell it in its own words.
+/// A failure, with the data that a dialect needs to render it in its own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Class of the failure.
@@ -66,7 +66,7 @@ pub struct Error {
     pub path: Option<String>,
     /// Remarks on what would work instead.
     pub hint: Hint,
-    /// Subject of the failure, for dialects that render a text of their own.
+    /// Subject of the failure, for dialects with their own texts.
     pub detail: Option<Box<Detail>>,
     /// Plan that a person has to approve, if the code is [`Code::ApprovalRequired`].
     pub plan: Option<Box<Plan>>,
@@ -85,7 +85,7 @@ pub struct ErrorText {
     pub path: Option<String>,
     /// Remarks on what would work instead.
     pub hint: Option<String>,
-    /// Subject of the failure, for dialects that render a text of their own.
+    /// Subject of the failure, for dialects with their own texts.
     #[serde(skip)]
     pub detail: Option<Box<Detail>>,
     /// Plan that a person has to approve, if the code is [`Code::ApprovalRequired`].
@@ -273,7 +273,7 @@ pub const DID_YOU_MEAN: &str = "did you mean ";
 
 /// Escapes control and bidirectional characters, so that a file name cannot forge a line of output.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    // Nearly all names are of these, and a page may have thousands.
+    // Nearly all names consist of such characters, and a page may have thousands of names.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }

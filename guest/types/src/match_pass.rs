@@ -1,4 +1,4 @@
-//! How strictly lines of a patch or an edit are compared with those of a file.
+//! How strictly lines of a patch or an edit are compared with lines of a file.
 
 /// Comparison of lines. The strict core uses [`Pass::Exact`] only; a dialect with looser matching uses more passes, and
 /// reports the one that matched.
@@ -11,7 +11,7 @@ pub enum Pass {
     TrailingSpace,
     /// The lines are equal without white space at both ends.
     Trimmed,
-    /// Trimmed, with dashes, quotes and blanks of Unicode as their ASCII likes.
+    /// The lines are equal after trimming, with dashes, quotes and spaces of Unicode replaced by ASCII characters.
     Punctuation,
 }
 

@@ -103,8 +103,8 @@ pub struct RootPolicy {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostPolicy {
-    /// At a rename of a temporary file over an existing one, the host gives the
-    /// new one the old one's mode bits, owner and extended attributes.
+    /// Whether a rename of a temporary file over an existing file gives the new file the old file's mode bits, owner
+    /// and extended attributes.
     pub carries_modes: bool,
     /// Whether the host transfers the mode even at a rename that it refuses because the existing file is in a read-only
     /// root. An overlay uses this to set the mode of its copy. It must be false if the host would perform such a
@@ -123,7 +123,7 @@ pub struct HostPolicy {
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.
     pub fixed: Vec<String>,
-    /// The key with which the host signs approvals, in hexadecimal. Without one, it cannot ask anybody.
+    /// The key with which the host signs approvals, in hexadecimal. `None` if the host cannot request approvals.
     pub approval_key: Option<String>,
     /// Decision about this call, if it needs approval. The host passes it by a function call, not with the policy.
     #[serde(skip)]

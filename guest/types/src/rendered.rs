@@ -23,7 +23,7 @@ impl Rendered {
         Self { json: value.to_string(), text: text.into(), truncated: false, error: None }
     }
 
-    /// Says whether a limit cut it short.
+    /// Sets whether a limit cut the result short.
     #[must_use]
     pub fn truncated(mut self, truncated: bool) -> Self {
         self.truncated = truncated;

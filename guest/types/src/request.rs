@@ -152,7 +152,7 @@ pub struct ReadMany {
     pub glob: Option<String>,
 }
 
-/// A file is read, a directory is listed.
+/// A path that is read if it is a file, and listed if it is a directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// Read to execute if the path is a file.
@@ -192,12 +192,12 @@ pub struct Insertion {
 /// Rules for finding an old text that does not occur exactly. The place must be unique.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EditMatching {
-    /// It is not found.
+    /// The edit fails.
     #[default]
     Exact,
-    /// Spaces, quotes and dashes of Unicode may differ from their ASCII likes. The result says where they did.
+    /// Spaces, quotes and dashes of Unicode match similar ASCII characters. The result reports the lenient match.
     Punctuation,
-    /// White space around its lines may differ.
+    /// White space around lines may differ.
     WhiteSpace,
 }
 

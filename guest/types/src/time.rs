@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::entry::Time;
 
-/// The first second that RFC 3339 cannot write: that of the year 10000.
+/// First second that RFC 3339 cannot represent: the start of the year 10000.
 const END: u64 = 253_402_300_800;
 
 /// Formats a time by RFC 3339 in UTC; `None` for a time after the year 9999.

@@ -62,7 +62,7 @@ pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
                 let Some(Emptied { location, looks, .. }) = path.pop() else { break };
                 // The handle of the directory is closed, since Windows removes no directory that is open.
                 match fs.remove_dir(&location.dir, &location.name) {
-                    // Something came into it since it was listed.
+                    // Another process has created an entry in the directory since it was listed.
                     Err(Fault::NotEmpty) if looks < MAX_LOOKS => path.push(Emptied::open(fs, location, looks)?),
                     removed => removed?,
                 }

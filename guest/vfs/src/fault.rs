@@ -32,11 +32,11 @@ pub enum Fault {
     NoMemory,
     /// The file system or the preopen is read-only.
     ReadOnly,
-    /// Over the largest size or offset.
+    /// The size or offset is larger than the maximum.
     TooLarge,
-    /// Not a name for this file system.
+    /// The text is not a name for this file system.
     Name,
-    /// Two names that are not on one file system.
+    /// The two names are on different file systems.
     CrossDevice,
     /// The backend has no such operation.
     Unsupported,
@@ -44,7 +44,7 @@ pub enum Fault {
     Busy,
     /// The file system is no longer reachable.
     Gone,
-    /// Anything else.
+    /// Any other failure, with its description.
     Io(String),
 }
 

@@ -34,8 +34,8 @@ pub trait Filesystem {
     /// Opens the directory `name` in `dir`; a link there is [`Fault::Link`] or [`Fault::NotDirectory`].
     fn open_dir(&self, dir: &Dir, name: &str) -> FsResult<Dir>;
 
-    /// Opens the regular file `name` in `dir`. A link there is [`Fault::Link`],
-    /// anything else that is no regular file [`Fault::NotRegular`] or [`Fault::IsDirectory`].
+    /// Opens the regular file `name` in `dir`. A link fails with [`Fault::Link`], and any other entry with
+    /// [`Fault::NotRegular`] or [`Fault::IsDirectory`].
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
 
     /// Returns all entries of `dir`, in no particular order.
@@ -104,7 +104,8 @@ pub trait Filesystem {
         None
     }
 
-    /// Gives the file or directory `name` these permission bits. A backend that does not tell them sets none.
+    /// Sets the permission bits of the file or directory `name`. A backend that does not report permission bits does
+    /// not set them.
     fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
         let _ = (dir, name, mode);
         Ok(())
@@ -144,7 +145,7 @@ pub enum Open {
     Read,
     /// Open for reading and for writing in place.
     Write,
-    /// For writing, as a new file; [`Fault::Exists`] where anything is there.
+    /// For writing, as a new file. Fails with [`Fault::Exists`] if the name exists.
     CreateNew,
 }
 
@@ -195,5 +196,5 @@ pub const OVERLAY_GUEST_PATH: &str = "/paddock-overlay";
 /// processed. Some hosts return fewer bytes per call.
 pub const READ_SIZE: usize = 256 * 1024;
 
-/// The largest offset that every host handles: JavaScript ones lose precision above 2^53.
+/// Largest offset that every host supports: JavaScript numbers lose precision above 2^53.
 pub const MAX_OFFSET: u64 = 1 << 53;

@@ -14,7 +14,7 @@ mod checkpoints;
 mod metadata;
 mod quota;
 
-/// A file system of trees in memory, one a preopen. The first is the workspace, whose bytes are counted.
+/// A file system of trees in memory, one per preopen. The first is the workspace, whose bytes are counted.
 pub struct MemoryFs {
     preopens: Vec<(String, Node)>,
     clock: fn() -> Time,
@@ -25,7 +25,7 @@ pub struct MemoryFs {
 
 type Node = Rc<Inode>;
 
-/// A file, directory or link; names are in the directories that hold it.
+/// A file, directory or link. The directories that contain it have its names.
 pub struct Inode {
     content: RefCell<MemoryContent>,
     links: Cell<u64>,

@@ -8,7 +8,7 @@ use paddock_types::error::{Code, Error, Result, printable};
 use crate::memory::MemoryFs;
 use crate::{Dir, Fault, Filesystem, FsResult, Open, READ_SIZE, Stat};
 
-/// Bytes of a member's path, and of one name in it, as elsewhere.
+/// Maximum length of a member's path, and of one name in it, in bytes, as for every path.
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;
 

@@ -55,7 +55,7 @@ const GONE: &str = "gone";
 const ORIGIN: &str = "origin";
 const WORK: &str = "work";
 
-/// A base that is not changed, with an upper layer of changes.
+/// A base that is never changed, with an upper layer of changes.
 pub struct OverlayFs<'f> {
     inner: &'f dyn Filesystem,
     /// Directory of the overlay; `None` if nothing was changed yet.
@@ -63,7 +63,7 @@ pub struct OverlayFs<'f> {
     preopens: Vec<Preopen>,
     /// Current generation of layers.
     generation: u64,
-    /// Names of the roots in the overlay's directory, as nodes count them.
+    /// Names of the roots in the overlay's directory, in the order of their indices in nodes.
     roots: Vec<String>,
     /// Maximum size of a base file whose content is stored in addition to its digest, in bytes.
     max_origin: u64,
@@ -326,7 +326,7 @@ impl Filesystem for OverlayFs<'_> {
             self.take_up(&node, name, &found)?;
         }
         match self.inner.set_mode(&self.make_upper(&node)?, name, mode) {
-            // A directory of the base, whose bits are its own.
+            // A directory that is only in the base keeps its own bits.
             Err(Fault::NotFound) => Ok(()),
             other => other,
         }

@@ -15,14 +15,14 @@ use wasip2::random::random::get_random_u64;
 
 use crate::{Dir, DirEntry, Fault, File, Filesystem, FsResult, Listing, MAX_OFFSET, Open, Preopen, Stat};
 
-/// Links are never followed by the host: the `workspace` crate reads them.
+/// The host follows no links: the `workspace` crate reads them.
 const NO_FOLLOW: PathFlags = PathFlags::empty();
 
 /// Bytes of one write.
 const WRITE_SIZE: usize = 64 * 1024;
 
-/// Entries in a row that a host may fail to tell before the listing is given up:
-/// a host that repeats an error for ever must not hang the call.
+/// Maximum number of consecutive entries that a host may fail to return before the listing ends: a host that repeats an
+/// error forever must not hang the call.
 const MAX_BAD_ENTRIES: u64 = 1_000_000;
 
 /// Prefix of a name that requests permission bits, followed by four octal digits, from a host that sets them.
@@ -34,7 +34,7 @@ const MODE_BITS: u64 = 0o1777;
 
 /// The host's preopens.
 pub struct WasiFs {
-    /// The host tells and sets permission bits: `host.keeps_modes` of the policy.
+    /// Whether the host reports and sets permission bits: `host.keeps_modes` of the policy.
     keeps_modes: bool,
 }
 
@@ -147,7 +147,7 @@ impl Filesystem for WasiFs {
 
     fn sync_dir(&self, dir: &Dir) -> FsResult<()> {
         match dir.descriptor()?.sync() {
-            // Some hosts and file systems sync no directories; there is nothing better to do there.
+            // Some hosts and file systems cannot sync directories, and there is no alternative.
             Err(ErrorCode::Unsupported | ErrorCode::Invalid | ErrorCode::BadDescriptor | ErrorCode::IsDirectory) => {
                 Ok(())
             }

@@ -67,8 +67,8 @@ impl AccessRules {
             match (path.starts_with('/'), path.contains('/')) {
                 (true, _) => access_rules.paths.extend(within(&components, root)),
                 (false, true) => {
-                    // A relative path is blocked from the top of every root, also if a path through another root
-                    // leads there.
+                    // A relative path is blocked below the top of every root, even if a path through another root leads
+                    // there.
                     access_rules.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
                     access_rules
                         .paths

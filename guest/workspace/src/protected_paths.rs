@@ -1,9 +1,8 @@
-//! Paths that tools may read and not change, because a program that runs later
-//! takes orders from them.
+//! Paths that tools may read but not change, because programs that run later execute or obey their content.
 
 use paddock_text::name_folding::fold;
 
-/// Names that are protected at any depth, with all below them, there or not.
+/// Names that are protected at any depth, with everything below them, whether or not they exist.
 const PROTECTED: &[&str] = &[
     ".agentignore",
     ".aider.conf.yml",

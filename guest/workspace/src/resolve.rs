@@ -1,5 +1,5 @@
-//! From a path to a place: component by component against directory handles.
-//! Links are read here and must stay inside; no backend ever follows one.
+//! Resolution of paths, component by component against directory handles. Links are read here and must stay inside; no
+//! backend ever follows a link.
 
 use crate::path_syntax::{SYSTEM_DIRECTORIES, check_name, check_path, components, ends_in_dir};
 use paddock_types::path::{below, is_at_or_below, windows_path::slashed};
@@ -13,13 +13,13 @@ use crate::ignore_rules::AgentIgnore;
 use crate::resolved_path::ResolvedPath;
 use crate::{Root, Workspace};
 
-/// Links that one path may go through, as on Linux.
+/// Maximum number of links on one path, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// Whether a link that is the last component is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum FollowSymlinks {
-    /// The result is the target of the link.
+    /// The last component is followed if it is a link.
     Yes,
     /// The place is the link.
     No,
@@ -214,7 +214,8 @@ impl<'w> Resolution<'w> {
         self.finish()
     }
 
-    /// Passes a name that is not there: it can become a directory and, as the last, anything.
+    /// Passes a missing name. A missing name before the last one can become a directory, and the last one an entry of
+    /// any kind.
     fn miss(&mut self, name: String) -> Result<()> {
         self.check_denied(&name, Kind::Directory)?;
         if self.ahead.is_empty() {
@@ -316,7 +317,7 @@ impl<'w> Resolution<'w> {
         };
         check_path(&target, self.operation).map_err(|_| self.leads_out())?;
         let rest = if target.starts_with('/') {
-            // A guest path means another directory on the host, where the link was made.
+            // On the host, where the link was made, a guest path is another directory.
             let (root, rest) = self.workspace.root_above(&target, Root::host_names).ok_or_else(|| self.leads_out())?;
             self.start(root)?;
             rest

@@ -14,7 +14,7 @@ use crate::ignore_rules::AgentIgnore;
 pub struct ResolvedPath {
     /// Index of the root.
     pub root: usize,
-    /// The deepest directory of the path that exists, the last name not counted.
+    /// The deepest existing directory of the path, without the last name.
     pub dir: Dir,
     /// The directories passed below the root, each with its name and handle; `dir` is the last.
     pub ancestors: Vec<(String, Dir)>,
@@ -22,9 +22,9 @@ pub struct ResolvedPath {
     pub agent_ignore: AgentIgnore,
     /// Directories between `dir` and `name` that do not exist.
     pub missing: Vec<String>,
-    /// Last name; empty for the root itself, which `dir` then is.
+    /// Last name; empty if the path is a root, which is then `dir`.
     pub name: String,
-    /// The path as results show it, links resolved.
+    /// The path in the form of results, with links resolved.
     pub path: String,
     /// The path from the arguments.
     pub requested_path: String,
@@ -55,7 +55,7 @@ impl ResolvedPath {
         self.ancestors.len() + self.missing.len() + usize::from(!self.is_root())
     }
 
-    /// Opens the directory that is there.
+    /// Opens the directory at the path.
     pub fn open_dir(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Dir> {
         if self.is_root() {
             return Ok(self.dir.clone());

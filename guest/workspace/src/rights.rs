@@ -1,4 +1,4 @@
-//! Which paths a call may change, create and move.
+//! Rights of a call to change, create and move paths.
 
 use paddock_types::error::{Code, Error, Result, printable};
 

@@ -10,9 +10,9 @@ use crate::ignore_rules::AgentIgnore;
 
 /// A root.
 pub struct Root {
-    /// Prefix of its paths in results: empty for the workspace, else its guest path.
+    /// Prefix of the root's paths in results: empty for the workspace, otherwise the guest path.
     pub label: String,
-    /// Absolute names below which paths are mapped into it.
+    /// Absolute names of the root. Paths below them are mapped into it.
     pub names: Vec<String>,
     /// Absolute path on the host, if known.
     pub host: Option<String>,
@@ -24,13 +24,13 @@ pub struct Root {
     pub writable: bool,
     /// Access rules of the policy in this root.
     pub access_rules: Option<Rc<AccessRules>>,
-    /// The outermost root that it lies in, with its path from there.
+    /// Index of the outermost root that contains this root, and the path from there.
     pub within: Option<(usize, String)>,
     pub(crate) agent_ignore: OnceCell<AgentIgnore>,
 }
 
 impl Root {
-    /// Returns the absolute names that the directory has on the host, or its guest path where the host gives none.
+    /// Returns the absolute names of the directory on the host, or its guest path if the host states none.
     pub fn host_names(&self) -> &[String] {
         // The first name is the guest path.
         let first = usize::from(self.host.is_some());

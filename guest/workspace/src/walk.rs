@@ -26,7 +26,7 @@ mod seek;
 const STATE_NAME: &str = ".paddock";
 /// Name of git's directory, which is shown only together with ignored entries, whether hidden entries are shown or not.
 const GIT_NAME: &str = ".git";
-/// Entries between two looks at the clock.
+/// Number of entries between two checks of the time.
 const ENTRIES_PER_CLOCK: u64 = 256;
 
 /// The current entry of a walk.
@@ -54,7 +54,7 @@ pub struct Walk<'w> {
     pub max_depth: u32,
     /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
     pub stopped: bool,
-    /// Go on though the time is up.
+    /// Whether the walk continues after the deadline.
     pub ignores_deadline: bool,
     workspace: &'w Workspace<'w>,
     options: Rc<Options>,
@@ -66,7 +66,7 @@ pub struct Walk<'w> {
     path: String,
     /// Length of the part of `path` that belongs to the top.
     base: usize,
-    /// The entry is a directory to list before going on.
+    /// Directory of the current entry, which is listed before the walk continues.
     pending: Option<Below>,
     looked_at: u64,
     has_begun: bool,
@@ -163,7 +163,7 @@ impl<'w> Walk<'w> {
         self.has_begun
     }
 
-    /// Goes on to the next entry.
+    /// Advances to the next entry and returns it.
     pub fn next_entry(&mut self) -> Option<Entry<'_>> {
         if self.advance() { self.entry() } else { None }
     }
@@ -218,7 +218,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Rules of the directories above `place`; how many of their files cannot be used.
+    /// Adds the rules of the directories above `resolved`. Returns the number of rule files that cannot be used.
     fn enter_parents(&mut self, resolved: &ResolvedPath) -> u64 {
         let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(resolved.root)) else { return 0 };
         if resolved.is_root() {
@@ -242,7 +242,7 @@ impl<'w> Walk<'w> {
         if let Some(first) = self.start_name(start) {
             entries.retain(|entry| entry.name.as_str() >= first);
         } else {
-            // A walk that continues in the middle of a directory has counted these before.
+            // A walk that continues in the middle of a directory has already counted these names.
             self.skipped.unnamed += listing.unnamed;
             self.skipped.unreadable += listing.unreadable;
         }
@@ -263,7 +263,7 @@ impl<'w> Walk<'w> {
         let fs = self.workspace.fs;
         self.has_descended = true;
         let opened = fs.open_dir(above, &name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
-        // A walk that continues below the directory has counted it before.
+        // A walk that continues below the directory has already counted it.
         let is_new = u64::from(below.start.is_none());
         let Ok((listing, dir)) = opened else {
             self.skipped.unreadable += is_new;
@@ -298,17 +298,17 @@ impl<'w> Walk<'w> {
         Some(entry.kind)
     }
 
-    /// Goes back to before the entry, so that it is still to come.
+    /// Moves back to before the current entry, so that the next advance returns it again.
     fn step_back(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.next -= 1;
         }
     }
 
-    /// Returns whether the next entry is at or after the end of the walk. Another walk begins there.
+    /// Returns whether the next entry is at or after the end of the walk, where another walk begins.
     fn is_past_end(&self) -> bool {
         let (Some(until), Some(frame)) = (&self.options.until, self.frames.last()) else { return false };
-        // Below the last directory on the way to the end everything comes before it.
+        // All entries below the last directory on the path to the end come before the end.
         self.frames.len() <= until.split('/').count()
             && frame.entry().is_some_and(|entry| {
                 let above = self.path.get(self.base..frame.above).unwrap_or_default();
@@ -347,7 +347,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Returns the reason why the current entry is not shown, if there is one.
+    /// Returns the reason why the current entry is left out, if any.
     fn left_out(&self, kind: Kind) -> Option<Reason> {
         let name = self.frames.last()?.entry()?.name.as_str();
         let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;

@@ -1,6 +1,6 @@
 /**
- * Five operations by this host, by the same component on jco's stock shim, and by plain code of Node, in turns and each
- * in a directory of its own. Prints a table in Markdown. Usage: node bench/bench.js [FILES]
+ * Benchmark of five operations: by this host, by the same component on jco's stock shim, and by plain Node code, in
+ * turns and in separate directories. Prints a table in Markdown. Usage: node bench/bench.js [FILES]
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,10 @@ import { reads, stock } from './stock.js';
 const FILES = Number(process.argv[2] ?? 1_000);
 const EDITS = [['0123', '0124'], ['0124', '0123']];
 
-/** What each operation is by a tool and by plain code; `turn` counts its calls, for the edit to find the last one's text. */
+/**
+ * Each operation as a tool call and as plain code. `turn` counts the calls, so that each edit finds the text of the
+ * previous one.
+ */
 const OPERATIONS = {
   'read 4 KB': {
     tool: 'read_file',

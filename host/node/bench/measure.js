@@ -1,13 +1,14 @@
-/** Medians of work that is done in turns, so that the ratios hold where the machine drifts. */
+/** Medians of work that is done in turns, because the speed of a machine varies during a run. */
 
 /** @typedef {Record<string, () => unknown>} Kinds */
 
 /**
- * Medians of each kind of work, in milliseconds, after one round that does not count.
+ * Returns the median of each kind of work in milliseconds. The first round is not measured.
  *
  * @param {Kinds} kinds
  * @param {{rounds: number, calls: number}} often
  * @returns {Promise<Map<string, number>>}
+ * /
  */
 export async function measure(kinds, { rounds, calls }) {
   const times = new Map(Object.keys(kinds).map((name) => [name, []]));

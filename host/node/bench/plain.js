@@ -1,4 +1,4 @@
-/** The baseline: the same work by a program that uses `fs`, a walk and a RegExp. */
+/** The baseline: the same work as plain Node code with `fs`, a walk and a RegExp. */
 
 import { lstatSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,10 +22,11 @@ export function list(directory) {
 }
 
 /**
- * Files below a directory, but for hidden ones.
+ * Yields the files below a directory, except hidden ones.
  *
  * @param {string} directory
  * @returns {Generator<string>}
+ * /
  */
 function* walk(directory) {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {

@@ -1,6 +1,6 @@
 /**
- * A search in a large directory by this host, by a walk and a RegExp, by the reference MCP server and, where
- * `PADDOCK_BINARY` names the Rust host's binary, by that on one thread. Usage: node bench/search.js [DIRECTORY]
+ * Benchmark of a search in a large directory: by this host, by a walk and a RegExp, by the reference MCP server and, if
+ * `PADDOCK_BINARY` names the Rust host's binary, by that binary on one thread. Usage: node bench/search.js [DIRECTORY]
  */
 
 import { execFileSync } from 'node:child_process';
@@ -21,7 +21,7 @@ const OFTEN = { rounds: 5, calls: 1 };
 const tree = process.argv[2] ?? registry();
 const home = mkdtempSync(join(tmpdir(), 'paddock-bench-'));
 
-/** Where cargo keeps unpacked crates: some ten thousand files of real code. */
+/** Directory in which cargo keeps unpacked crates: some ten thousand files of source code. */
 function registry() {
   const sources = join(homedir(), '.cargo/registry/src');
   return join(sources, readdirSync(sources)[0]);
@@ -33,7 +33,7 @@ async function server(args, env = {}) {
   return client;
 }
 
-/** The Rust host's own search, its start included. */
+/** Measures the Rust host's search, including the start of the process. */
 function binary() {
   const { PADDOCK_BINARY } = process.env;
   if (!PADDOCK_BINARY) {

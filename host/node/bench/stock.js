@@ -1,13 +1,14 @@
-/** The component by jco's stock output and shim, with no code of this host. */
+/** The component as jco generates it, on jco's shim and without code of this host. */
 
 import { readFile } from 'node:fs/promises';
 import { filesystem } from '@bytecodealliance/preview2-shim';
 import { WASIShim } from '@bytecodealliance/preview2-shim/instantiation';
 
 /**
- * Calls tools over a directory.
+ * Returns a function that calls tools over a directory.
  *
  * @param {string} directory
+ * /
  */
 export async function stock(directory) {
   const { modules } = await import('../component/modules.js');
@@ -20,10 +21,11 @@ export async function stock(directory) {
 }
 
 /**
- * The two ways in which WASI reads a file: at a place, as the component does, and as a stream, for which the shim
- * crosses to a thread.
+ * Returns the two ways in which WASI reads a file: at an offset, as the component does, and as a stream, which the shim
+ * reads on another thread.
  *
  * @param {string} directory That has a file `4k.txt`.
+ * /
  */
 export async function reads(directory) {
   filesystem._setPreopens({ '/workspace': directory });

@@ -1,4 +1,4 @@
-/** Calls tools as a model would, with what a model is told of them. */
+/** Calls tools as a model would, and shows the text that a model gets. */
 
 import { examples } from './sample.js';
 
@@ -10,7 +10,7 @@ export class ToolConsole {
   #outcome;
   #asJson = false;
 
-  /** `after` is called when a call may have changed something. */
+  /** `after` is called after each call that may have changed files. */
   constructor(workspace, after) {
     this.workspace = workspace;
     this.after = after;
@@ -96,7 +96,7 @@ function schemaRows({ properties = {}, required = [] }) {
   });
 }
 
-/** An argument for each property that is needed. */
+/** Returns an example value for each required property. */
 function skeleton({ properties = {}, required = [] }) {
   const empty = { string: '', integer: 1, number: 1, boolean: false, array: [], object: {} };
   return Object.fromEntries(required.map((name) => [name, name === 'path' ? 'README.md' : (empty[[properties[name]?.type].flat()[0]] ?? null)]));

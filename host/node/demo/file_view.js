@@ -1,10 +1,10 @@
-/** A file's text, or what a call last changed in it. */
+/** Shows the text of a file, or the diff of the last change of it. */
 
 import { structuredPatch } from 'diff';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Lines that are shown of one file: the page is no editor for large ones. */
+/** Maximum number of displayed lines of a file, because the page becomes slow with more. */
 const MOST = 3_000;
 
 export class FileView {
@@ -82,7 +82,7 @@ function decoded(entry) {
   }
 }
 
-/** Rows of number, text and kind; without a number, one across. */
+/** Returns rows of line number, text and kind. A row without a number spans both columns. */
 function rows(all) {
   const grid = document.createElement('div');
   grid.className = 'lines';

@@ -1,12 +1,12 @@
-/** Folders that a person gives the page, as trees. */
+/** Folders that a person drops on the page or picks, as trees. */
 
-/** Large folders with generated content, which are not loaded. */
+/** Large folders with generated content. They are not loaded. */
 const LEFT_OUT = new Set(['.git', 'node_modules', 'target']);
 
-/** Bytes of all files: what the workspace holds by default. */
+/** Maximum total size of the files in bytes, which is the default limit of the workspace. */
 const MOST = 64 * 1024 * 1024;
 
-/** Files of a drop event by their paths, without the name of a single top folder. */
+/** Returns the files of a drop event by their paths, without the name of a single top folder. */
 export async function droppedTree(items) {
   const tops = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const files = [];
@@ -15,7 +15,7 @@ export async function droppedTree(items) {
   return read(files.map(([entry, path]) => [() => new Promise((resolve, reject) => entry.file(resolve, reject)), path.slice(only)]));
 }
 
-/** What was picked by a folder's input. */
+/** Returns the files that a person picked by a folder input. */
 export async function pickedTree(list) {
   const files = [...list].map((file) => [async () => file, file.webkitRelativePath.split('/').slice(1).join('/')]);
   return read(files.filter(([, path]) => !path.split('/').some((name) => LEFT_OUT.has(name))));
@@ -26,7 +26,7 @@ async function collect(entry, files) {
   if (!entry.isDirectory || LEFT_OUT.has(entry.name)) return;
   const reader = entry.createReader();
   for (;;) {
-    // A reader gives some at a time.
+    // A reader returns only a part of the entries in each call.
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return;
     for (const inner of some) await collect(inner, files);

@@ -1,4 +1,7 @@
-/** The page: a workspace in memory, kept in the browser's own file system, with its files and its tools. */
+/**
+ * The page: a workspace in memory with its files and its tools. The browser's private file system keeps the tree
+ * between visits.
+ */
 
 import { Workspace } from '../src/browser.js';
 import { ToolConsole } from './console.js';
@@ -12,7 +15,7 @@ const status = (text) => {
   byId('status').textContent = text;
 };
 
-/** Where the page keeps its tree between two visits. */
+/** Name under which the page stores its tree between two visits. */
 const KEPT = 'paddock-demo';
 
 class Page {
@@ -69,7 +72,7 @@ function first(tree) {
   return Object.keys(tree).find((path) => path === 'README.md') ?? Object.keys(tree).find((path) => tree[path] !== null);
 }
 
-/** Runs what a person asked for, and tells where that fails. */
+/** Runs an action of a person, and shows the error if it fails. */
 async function attempt(act) {
   try {
     await act();
@@ -120,7 +123,7 @@ function download(bytes) {
   URL.revokeObjectURL(link.href);
 }
 
-/** For whoever wants to try the library from the browser's own console. */
+/** The workspace, for experiments in the browser's console. */
 globalThis.paddock = Workspace;
 
 async function start() {

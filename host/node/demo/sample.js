@@ -1,4 +1,4 @@
-/** The project that the page starts with. */
+/** The sample project with which the page starts. */
 export const sample = {
   'README.md': `# Orchard
 
@@ -51,7 +51,7 @@ Vranja,quince,2011
 `,
 };
 
-/** Arguments worth trying first, by tool. */
+/** Example arguments of each tool. */
 export const examples = {
   read_file: { path: 'src/orchard.js' },
   read_files: { glob: 'src/*.js' },

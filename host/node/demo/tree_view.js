@@ -1,4 +1,4 @@
-/** The files as a tree that opens and closes. */
+/** Shows the files as a tree whose directories open and close. */
 
 export class TreeView {
   #closed = new Set();
@@ -52,7 +52,7 @@ export class TreeView {
   }
 }
 
-/** Paths as maps in maps; null stands for a file. */
+/** Returns paths as nested maps; null stands for a file. */
 function nested(tree) {
   const top = new Map();
   for (const [path, entry] of Object.entries(tree)) {

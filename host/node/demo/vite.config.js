@@ -4,6 +4,6 @@ export default defineConfig({
   base: './',
   build: { target: 'es2023', chunkSizeWarningLimit: 2_000 },
   worker: { format: 'es' },
-  // The component lies beside the page.
+  // The component is a separate file next to the page.
   server: { fs: { allow: ['..'] } },
 });

@@ -19,7 +19,7 @@ const repository = join(top, '../..');
 const target = join(top, 'component');
 const whole = join(top, 'build');
 
-/** The component that cargo embeds in the binary, written out by it. */
+/** Returns the component that is embedded in the binary, which the binary writes out. */
 async function built() {
   const directory = await mkdtemp(join(tmpdir(), 'paddock-component-'));
   try {

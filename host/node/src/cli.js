@@ -25,7 +25,7 @@ options:
   --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
 `;
 
-/** The command line is wrong. */
+/** Error of a wrong command line. */
 class Usage extends Error {}
 
 /** @param {string[]} argv @returns {Promise<number>} The exit status: 0 for success, 1 if the tool failed. */

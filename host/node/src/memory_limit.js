@@ -1,6 +1,6 @@
 /**
- * Holds the component to its memory: a core module's memory gets the limit as its maximum before it is compiled,
- * since nothing else in JavaScript keeps `memory.grow` back.
+ * Limits the memory of the component: the memory of a core module gets the limit as its maximum before compilation,
+ * because JavaScript has no other way to stop `memory.grow`.
  */
 
 const PAGE = 65_536;
@@ -9,10 +9,11 @@ const MEMORY_SECTION = 5;
 const HEADER = 8;
 
 /**
- * The module with every memory of its own limited.
+ * Returns the module with a maximum for each memory that it defines.
  *
  * @param {Uint8Array} module
  * @param {number} most In bytes.
+ * /
  */
 export function limitMemory(module, most) {
   let at = HEADER;

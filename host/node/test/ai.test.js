@@ -1,4 +1,4 @@
-/** The tools with the real package `ai`, and a model that answers as it was told to. */
+/** The tools with the real package `ai`, and a model that returns fixed answers. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { open, place } from './support.js';
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 
-/** Says what to call, one call a step, and then something. */
+/** Returns a model that makes one call per step, and then answers with a text. */
 function model(calls) {
   const steps = calls.map(([toolName, args], index) => ({
     content: [{ type: 'tool-call', toolCallId: `${index}`, toolName, input: JSON.stringify(args) }],
@@ -41,7 +41,7 @@ test('a model reads, fails and edits', async () => {
   assert.equal(first.inputSchema.type, 'object');
 });
 
-test('some tools, of another dialect', async () => {
+test('a selection of tools, of another dialect', async () => {
   const workspace = await open(place({ 'a.txt': 'one\n' }));
   const tools = await aiTools(workspace, { dialect: 'chorus', only: (name) => name.startsWith('file.') });
   assert.ok(Object.keys(tools).length > 0 && Object.keys(tools).every((name) => name.startsWith('file_')));

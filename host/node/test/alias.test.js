@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Workspace } from '../src/index.js';
 
-test('a root that is named through a link is reached by that name, and by no other directory that gets it', async () => {
+test('a root that is named through a link is reached by that name, but not another directory that later gets the name', async () => {
   const top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-')));
   try {
     for (const name of ['real', 'other']) {

@@ -1,4 +1,4 @@
-/** The page in Chromium: open, read, grep, edit, patch, reload; and the library there, without the page. */
+/** The page in Chromium: open, read, grep, edit, patch, reload; and the library in the browser, without the page. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -22,7 +22,7 @@ describe('in the browser', { skip }, () => {
     return page.textContent('#result');
   }
 
-  test('the sample is there', async () => {
+  test('the sample project is shown', async () => {
     assert.equal(await page.textContent('#path'), 'README.md');
     assert.match(await page.textContent('#content'), /Orchard/);
     assert.equal(await page.locator('#tree button').count(), 5);
@@ -37,7 +37,7 @@ describe('in the browser', { skip }, () => {
     assert.match(await page.getAttribute('#result', 'class'), /failed/);
   });
 
-  test('edit and patch, with the change shown', async () => {
+  test('an edit and a patch show their changes', async () => {
     await call('edit_file', { path: 'README.md', edits: [{ old_text: 'tell pears from quinces', new_text: 'count the plums' }] });
     assert.equal(await page.textContent('#path'), 'README.md');
     assert.match(await page.textContent('#content .added'), /count the plums|\d/);
@@ -47,7 +47,7 @@ describe('in the browser', { skip }, () => {
     assert.equal(await page.locator('#tree button.changed').textContent(), 'plums.txt');
   });
 
-  test('a reload finds what was kept', async () => {
+  test('a reload restores the stored tree', async () => {
     await page.reload();
     await page.waitForSelector('body[data-ready]');
     assert.match(await page.textContent('#status'), /with what this browser kept/);
@@ -60,7 +60,7 @@ describe('in the browser', { skip }, () => {
     assert.equal(await page.locator('#tree button').count(), 5);
   });
 
-  test('a ZIP archive goes out and comes in', async () => {
+  test('a ZIP archive can be exported and imported', async () => {
     const download = page.waitForEvent('download');
     await page.click('#save-zip');
     const path = await (await download).path();
@@ -79,11 +79,12 @@ describe('in the browser', { skip }, () => {
     await page.waitForFunction(() => document.querySelectorAll('#tools button').length === 17);
   });
 
-  test('a runaway call is ended in the browser too', async () => {
-    // The page has one workspace of its own; this one is made by the same modules.
+  test('a call without end is stopped in the browser too', async () => {
+    // The page has one workspace; this test creates another one with the same modules.
     const code = await page.evaluate(async () => {
       const workspace = await globalThis.paddock.memory();
-      // Letters without a pattern: the automaton is too large to keep, and the search takes long on any machine.
+      // In text of letters without a repeating pattern, the automaton is too large for the cache, so the search takes
+      // long on any machine.
       const letters = Array.from({ length: 2_000_000 }, () => (Math.random() < 0.5 ? 'a' : 'b'));
       await workspace.load({ 'a.log': letters.join('') });
       const { error } = await workspace.call('grep', { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]' }, { timeMs: 30 });
@@ -92,7 +93,7 @@ describe('in the browser', { skip }, () => {
     assert.equal(code, 'limit-exceeded');
   });
 
-  test('nothing went wrong on the way, and it looks like this', async () => {
+  test('the page has reported no errors, and a screenshot is taken', async () => {
     assert.deepEqual(opened.failures, []);
     await page.click('#reset');
     await page.waitForFunction(() => document.querySelectorAll('#tree button').length === 5);

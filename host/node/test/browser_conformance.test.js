@@ -1,6 +1,6 @@
 /**
- * The repository's case folders in Chromium: workspaces in memory there, each in a worker of its own. The same results
- * to the byte, and the same trees, as in every other host.
+ * The repository's cases in Chromium: workspaces in memory, each in a worker. Results and trees are the same as in
+ * every other host, byte for byte.
  */
 
 import { after, before, describe, test } from 'node:test';
@@ -23,7 +23,7 @@ describe('cases in the browser', { skip }, () => {
   }
 });
 
-/** A workspace in the page; bytes go there and back as Base64. */
+/** A workspace in the page. Bytes are passed as Base64. */
 async function create(page, policy) {
   const made = await page.evaluateHandle((policy) => globalThis.paddock.memory({ policy }), policy);
   return {
@@ -34,7 +34,7 @@ async function create(page, policy) {
   };
 }
 
-/** The tree's archive; runs in the page. */
+/** Returns the tree as an archive; runs in the page. */
 async function inBase64(workspace) {
   const blob = new Blob([await workspace.saveTar()]);
   const url = await new Promise((resolve) => {

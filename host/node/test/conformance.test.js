@@ -1,6 +1,6 @@
 /**
- * The repository's case folders, through this host: over a directory, over one reached by paths, and in memory. The
- * same results to the byte, and the same trees, as in every other host.
+ * The repository's cases through this host: over a directory, over a directory that is reached by paths, and in memory.
+ * Results and trees are the same as in every other host, byte for byte.
  */
 
 import assert from 'node:assert/strict';
@@ -54,7 +54,7 @@ async function inDirectory(given, options) {
   }
 }
 
-/** All but the workspace and its state. */
+/** Returns all entries except the workspace and its state. */
 function neighbours(top) {
   return new Map([...readTree(top)].filter(([path]) => !path.startsWith('ws/') && !path.startsWith('state')));
 }

@@ -1,4 +1,4 @@
-/** The descriptors of a workspace: held as long as something may use them, and no longer. */
+/** The descriptors of a workspace stay open as long as a call may use them, and no longer. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { Workspace } from '../src/index.js';
 import { HAS_PROC } from '../src/wasi/directory.js';
 import { place } from './support.js';
 
-/** How many descriptors of this process lead into a directory. */
+/** Returns the number of descriptors of this process that lead into a directory. */
 function openIn(directory) {
   const paths = readdirSync('/proc/self/fd').map((fd) => {
     try {
@@ -39,7 +39,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
       }
     });
 
-    test(`do not grow with calls ${thread ? 'in threads' : 'in this thread'}`, async () => {
+    test(`their number does not grow with calls ${thread ? 'in threads' : 'in this thread'}`, async () => {
       const here = place({ 'a.txt': 'one\n' });
       const workspace = await Workspace.open(here.root, { stateDir: here.state, thread });
       await workspace.write({ path: 'a.txt', content: '0\n' });
@@ -50,7 +50,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
     });
   }
 
-  test('are closed where a workspace cannot be opened', async () => {
+  test('are closed if the workspace cannot be opened', async () => {
     const here = place({ 'a.txt': 'one\n' });
     for (const options of [{ policy: { max_lines: 5 } }, { roots: [{ path: here.at('none') }] }, { roots: [{ path: here.root, guest: '/a/b' }] }, { stateDir: here.at('a.txt') }]) {
       for (const thread of [true, false]) {
@@ -61,7 +61,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
     }
   });
 
-  test('are closed with a workspace that was forgotten', async () => {
+  test('are closed when the workspace is garbage-collected', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');
     const here = place({ 'a.txt': 'one\n' });
@@ -80,15 +80,15 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
   });
 
   test('keep their numbers until the last thread has ended', async () => {
-    // A thread that is ended goes on to the end of what it does just then, and another directory must not have the
-    // number of its root by that time.
+    // A terminated thread still finishes its present operation. Until then, the number of its root's descriptor must
+    // not be reused for another directory.
     const here = place({ 'a.txt': 'one\n' });
     for (let round = 0; round < 10; round += 1) {
       const workspace = await Workspace.open(here.root, { stateDir: here.state, threads: 4 });
       const ending = new AbortController();
       const calls = Array.from({ length: 4 }, (_, index) => workspace.call('write_file', { path: `${index}.txt`, content: 'x' }, { signal: ending.signal }));
       await sleep(Math.random() * 20);
-      // One that was cancelled has lost its thread, which has not ended yet.
+      // The thread of a cancelled call is terminated, but has not ended yet.
       if (round % 2 === 1) ending.abort();
       const closed = workspace.close();
       assert.ok(openIn(here.root) > 0, 'closed while threads were there');

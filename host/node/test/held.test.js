@@ -1,6 +1,6 @@
 /**
- * Roots and the state directory between calls: renamed, replaced, deleted and linked over, and what holds them too. A call
- * works in the directory that the workspace was opened on, or says that it is gone.
+ * Roots, the state directory and the directories above them are renamed, replaced, deleted and replaced by links
+ * between calls. A call works in the directory that the workspace was opened on, or reports that it is gone.
  */
 
 import assert from 'node:assert/strict';
@@ -18,8 +18,8 @@ const CANARY = 'CANARY-of-outside';
 const HOLDERS = [['work/a/b', ''], ['work/a', 'b'], ['work', 'a/b']];
 
 /**
- * `top/work/a/b` is the root, `top/state/ws` the state directory, `top/outside` what no call may reach: a tree in which
- * each path of the root, and of the state directory, leads to a canary.
+ * Directories of a test: the root `top/work/a/b`, the state directory `top/state/ws`, and `top/outside`, which no call
+ * may reach. Below `top/outside`, each path of the root and of the state directory has a canary file.
  */
 class Setting {
   top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-held-')));
@@ -47,7 +47,10 @@ class Setting {
     return join(this.top, ...names);
   }
 
-  /** Reads, writes, changes and searches; nothing of that may reach what is outside, which may be elsewhere by now. */
+  /**
+   * Reads, writes, changes and searches. No call may reach the directory outside, which may have been moved to
+   * `outside`.
+   */
   async work(outside = this.at('outside')) {
     const before = tree(outside);
     const edits = [{ old_text: 'inside', new_text: 'INSIDE' }];
@@ -82,14 +85,17 @@ class Setting {
     }
   }
 
-  /** Works on where the directory is now or, where this host cannot follow it, not at all. */
+  /**
+   * Checks that calls work in the directory at its present path `root`. By paths, this host cannot follow it, and calls
+   * must fail.
+   */
   async staysIn(root, byPath, outside) {
     if (byPath) await this.isGone(outside);
     else await this.worksIn(root, outside);
   }
 }
 
-/** All that is at and below a path: modes, times of change, contents. */
+/** Returns modes, modification times and contents of an entry and all entries below it. */
 function tree(path) {
   const stat = lstatSync(path, { bigint: true });
   const below = stat.isDirectory() ? readdirSync(path).map((name) => tree(join(path, name))) : [];
@@ -143,7 +149,7 @@ function suite(options, byPath) {
     });
   }
 
-  test('a directory with a link below takes the place of what holds the root', async () => {
+  test('a directory that contains a link replaces the parent of the root', async () => {
     const setting = await Setting.open(options);
     renameSync(setting.at('work/a'), setting.at('work/old'));
     mkdirSync(setting.at('work/a'));
@@ -151,7 +157,7 @@ function suite(options, byPath) {
     await setting.staysIn(setting.at('work/old/b'), byPath);
   });
 
-  test('another workspace’s tools move what holds the root', async () => {
+  test('tools of another workspace move the parent of the root', async () => {
     const setting = await Setting.open(options);
     const agent = await Workspace.open(setting.at('work'), { stateDir: false });
     after(() => agent.close());
@@ -179,7 +185,7 @@ function suite(options, byPath) {
       });
     }
 
-    test(`a link is put where \`${holder}\` is to be made`, async () => {
+    test(`a link is created where \`${holder}\` would be created`, async () => {
       const setting = await Setting.open(options);
       assert.ok(!existsSync(setting.at('state')), 'made before it is needed');
       if (holder === 'state/ws') mkdirSync(setting.at('state'));
@@ -191,7 +197,7 @@ function suite(options, byPath) {
     });
   }
 
-  test('a state directory that is deleted is made again, and nothing is taken for it', async () => {
+  test('a deleted state directory is created again, and no other directory is used in its place', async () => {
     const setting = await Setting.open(options);
     await setting.worksIn(setting.at('work/a/b'));
     rmSync(setting.at('state/ws'), { recursive: true });
@@ -209,7 +215,7 @@ function suite(options, byPath) {
     assert.deepEqual(readdirSync(setting.at('state')), []);
   });
 
-  test('what is put where the lock is to be is neither followed nor waited for', async () => {
+  test('a link or FIFO at the lock’s path is neither followed nor waited for', async () => {
     for (const put of [(path) => symlinkSync('../../outside/lock', path), (path) => execFileSync('mkfifo', [path]), (path) => mkdirSync(path)]) {
       const setting = await Setting.open(options);
       mkdirSync(setting.at('state/ws'), { recursive: true });
@@ -220,14 +226,14 @@ function suite(options, byPath) {
     }
   });
 
-  test('a link that leads back to what held the root', async () => {
+  test('a link that leads back to the moved parent of the root', async () => {
     const setting = await Setting.open(options);
     renameSync(setting.at('work/a'), setting.at('work/old'));
     symlinkSync('old', setting.at('work/a'));
     await setting.staysIn(setting.at('work/old/b'), byPath);
   });
 
-  test('a state directory that another process makes is found', async () => {
+  test('a state directory that another process creates is used', async () => {
     const setting = await Setting.open(options);
     mkdirSync(setting.at('state/ws'), { recursive: true });
     await setting.worksIn(setting.at('work/a/b'));

@@ -1,4 +1,4 @@
-/** Home directories for tests, what is mounted for them, and the provider's own answers in them. */
+/** Home directories for tests, mounts for them, and direct calls of the `wasi:filesystem` provider in them. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -25,7 +25,7 @@ after(() => {
   rmSync(top, { recursive: true });
 });
 
-/** Why nothing can be mounted here, if so. */
+/** Reason why nothing can be mounted on this machine, if any. */
 export const cannotMount = (() => {
   if (!HAS_PROC) return 'bind mounts are Linux’s';
   const [one, other] = ['can', 'mount'].map((name) => join(top, name));
@@ -58,7 +58,7 @@ after(() => {
 
 let homes = 0;
 
-/** A home directory with these files, which the environment names. */
+/** Creates a home directory with these files, and sets the environment to it. */
 export function home(files = {}) {
   const path = join(top, `home-${(homes += 1)}`);
   mkdirSync(path);
@@ -74,7 +74,7 @@ export function write(above, files) {
   }
 }
 
-/** The provider's own answers in a workspace's directories: the first root, or that of an index. */
+/** Returns the provider's descriptor of a workspace root: the first, or the one with this index. */
 export function provider(options) {
   const directories = new Directories({ roots: [], policy: {}, ...options });
   after(() => directories.close());
@@ -85,7 +85,7 @@ export function provider(options) {
   return { directories, files, root: roots[0], roots };
 }
 
-/** The directory at these names. */
+/** Opens the directory at these names. */
 export const at = (root, ...names) => names.reduce((directory, name) => directory.openAt(NO_FOLLOW, name, { directory: true }, READ), root);
 
 export const refused = (code) => (error) => {

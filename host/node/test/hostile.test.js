@@ -1,4 +1,6 @@
-/** A workspace that holds everything that breaks file tools: each call ends soon, as a value, and the next one works. */
+/**
+ * A workspace with all entries that make file tools fail: each call ends soon with a value, and the next call works.
+ */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -46,12 +48,12 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       socket.close();
     });
 
-    /** A call that has to fail so, at once. */
+    /** Makes a call that must fail at once with one of these codes. */
     async function fails(code, tool, args) {
       const { ok, error, text } = await workspace.call(tool, args, { timeMs: 5_000 });
       assert.equal(ok, false, `${tool} ${JSON.stringify(args)}: ${text}`);
       assert.ok([code].flat().includes(error.code), `${tool} ${JSON.stringify(args)}: ${JSON.stringify(error)}`);
-      // The answer has nothing from outside, except the words of the caller.
+      // The answer contains no path or content from outside, except the caller's own argument.
       assert.ok(!text.includes('SECRET') && !text.replaceAll(args.path ?? '', '').includes(here.top), text);
       assert.equal(readFileSync(join(here.top, 'outside/secret.txt'), 'utf8'), SECRET);
     }
@@ -62,7 +64,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       return outcome.result;
     };
 
-    test('FIFOs, sockets and devices are no files', async () => {
+    test('FIFOs, sockets and devices are refused', async () => {
       const devices = process.getuid?.() === 0 && tryDevice(here.at('zero')) ? ['zero'] : [];
       for (const path of ['fifo', 'socket', ...devices]) {
         await fails('not-a-file', 'read_file', { path });
@@ -74,7 +76,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.equal(skipped.special, 2 + devices.length);
     });
 
-    test('nothing leads outside', async () => {
+    test('no path leads outside', async () => {
       for (const path of ['../outside/secret.txt', 'sub/../../outside/secret.txt', '/etc/passwd', join(here.top, 'outside/secret.txt'), `${here.root}-evil/x`]) {
         await fails('outside-workspace', 'read_file', { path });
         await fails('outside-workspace', 'write_file', { path, content: 'x' });
@@ -90,7 +92,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.deepEqual(readdirSync(join(here.top, 'outside')).sort(), ['secret.txt', 'shared.txt']);
     });
 
-    test('paths that name nothing', async () => {
+    test('invalid paths', async () => {
       for (const path of ['', 'a\0b', 'a\\b', '.git\\hooks\\x', 'loop', 'x'.repeat(5_000), 'x'.repeat(300)]) {
         await fails(['invalid-path', 'invalid-argument', 'not-found'], 'read_file', { path });
         await fails(['invalid-path', 'invalid-argument'], 'write_file', { path, content: 'x' });
@@ -101,7 +103,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       await fails('invalid-argument', 'read_file', { path: 'a.txt', offset: 2 ** 60 });
     });
 
-    test('an absolute target of a link is resolved below the root, and stays', async () => {
+    test('an absolute target of a link is resolved below the root, and the link keeps its target', async () => {
       assert.equal((await ok('read_file', { path: 'whole/b.txt' })).content, 'b');
       assert.equal((await ok('read_file', { path: 'up and in' })).path, 'a.txt');
       await fails('invalid-path', 'read_file', { path: 'round' });
@@ -113,7 +115,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       await fails('outside-workspace', 'read_file', { path: 'whole/secret.txt' });
     });
 
-    test('a link inside works, and stays', async () => {
+    test('a link inside the workspace works, and stays', async () => {
       await ok('edit_file', { path: 'inside', edits: [{ old_text: 'two', new_text: 'zwei' }] });
       assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\nzwei\n');
       await ok('delete', { path: 'loop' });
@@ -128,7 +130,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       await fails('read-only', 'move', { source: 'sub', destination: '.vscode' });
     });
 
-    test('a second name outside keeps what it had', async () => {
+    test('a hard link outside keeps its content', async () => {
       const { notes } = await ok('write_file', { path: 'shared.txt', content: 'new\n' });
       assert.match(notes.join(), /hard link/);
       assert.equal(readFileSync(join(here.top, 'outside/shared.txt'), 'utf8'), 'old\n');
@@ -143,7 +145,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.equal(content, 'AAAA');
     });
 
-    test('names that are not UTF-8 are counted, and no other is taken for them', async () => {
+    test('names that are not UTF-8 are counted, and no other entry is reached by their decoded form', async () => {
       const { entries, skipped } = await ok('list_dir', { path: 'odd' });
       assert.deepEqual(entries.map(({ path }) => path), ['odd/bad\ufffd', 'odd/ok']);
       assert.equal(skipped.unnamed, 1);
@@ -153,7 +155,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       writeFileSync(here.at('odd/bad\ufffd'), 'x\n');
     });
 
-    test('odd names are plain files', async () => {
+    test('unusual names work', async () => {
       for (const path of ['__proto__', 'constructor', 'toString', '-rf', '--help', 'e\u0301', 'a\u200db', 'new\nline']) {
         await ok('write_file', { path, content: `${path}\n` });
         assert.equal(readFileSync(here.at(path), 'utf8'), `${path}\n`);
@@ -162,7 +164,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.equal({}.polluted, undefined);
     });
 
-    test('expressions take linear time', async () => {
+    test('regular expressions take linear time', async () => {
       writeFileSync(here.at('as'), 'a'.repeat(1 << 20));
       const began = performance.now();
       for (const pattern of ['(a+)+$', '(a|a)*b', '(.*)*c']) await workspace.call('grep', { pattern, path: 'as' });
@@ -170,7 +172,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       await fails('invalid-argument', 'grep', { pattern: 'a{1000}{1000}{1000}' });
     });
 
-    test('a mode and a modification time stay what they are', async () => {
+    test('a file keeps its mode and modification time', async () => {
       writeFileSync(here.at('run.sh'), '#!/bin/sh\n', { mode: 0o755 });
       await ok('edit_file', { path: 'run.sh', edits: [{ old_text: 'sh\n', new_text: 'sh -e\n' }] });
       assert.equal(statSync(here.at('run.sh')).mode & 0o777, 0o755);

@@ -1,4 +1,7 @@
-/** A process or a thread that is ended in the middle of a change leaves the old text or the new one, and nothing else. */
+/**
+ * A process or thread is killed during a change: the file has the old text or the new one, and no temporary file
+ * remains.
+ */
 
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';

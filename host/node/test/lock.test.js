@@ -10,7 +10,7 @@ import { place } from './support.js';
 
 const soon = () => performance.now() + 50;
 
-test('one holds it at a time, and what a process left that has gone is taken away', () => {
+test('one call holds it at a time, and the lock of a process that has ended is removed', () => {
   const here = place();
   const path = join(here.top, 'lock.holder');
   const release = byHolder(path, soon(), `${process.pid}.one`);

@@ -80,7 +80,7 @@ test('a plan reaches the person without control characters, and with the number 
   assert.match(messages[0], /\n {2}… 107 more lines are not shown\n$/);
 });
 
-test('other commands, and what the exit status says', async () => {
+test('the other commands and their exit statuses', async () => {
   const here = place({ 'a.txt': 'one\n' });
   const called = await run(here, 'call', '--root', here.root, 'read_file', '{"path": "a.txt"}');
   assert.equal(JSON.parse(called.stdout).result.content, 'one');
@@ -151,7 +151,7 @@ test('dialects combine', async () => {
   assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'invalid-argument']);
 });
 
-test('a workspace’s own policy is not passed over', async () => {
+test('a policy file in the workspace is not ignored silently', async () => {
   const here = place({ '.paddock.yaml': 'read_only: true\n' });
   const failed = await run(here, 'call', '--root', here.root, 'stat', '{"path": "."}');
   assert.equal(failed.code, 2);

@@ -1,4 +1,4 @@
-/** Workspaces in memory: what goes in and comes out as a whole. */
+/** Workspaces in memory: whole trees are loaded and returned. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,7 @@ async function memory(options) {
 
 const text = (bytes) => Buffer.from(bytes).toString();
 
-test('a tree goes in and comes out', async () => {
+test('a tree is loaded and returned unchanged', async () => {
   const workspace = await memory();
   const long = `${'deep/'.repeat(40)}file.txt`;
   await workspace.load({ 'a.txt': 'one\n', 'dir/b.bin': Uint8Array.of(0, 255), empty: null, link: { link: 'a.txt' }, [long]: 'long\n', __proto__x: 'x' });
@@ -25,7 +25,7 @@ test('a tree goes in and comes out', async () => {
   assert.deepEqual(await workspace.save(), saved);
 });
 
-test('a file may be called __proto__', async () => {
+test('a file can be named __proto__', async () => {
   const workspace = await memory();
   await workspace.load(Object.fromEntries([['__proto__', 'x'], ['constructor', 'y']]));
   const saved = await workspace.save();
@@ -65,9 +65,10 @@ test('checkpoints', async () => {
   await assert.rejects(workspace.rollback('none'), (error) => error.code === 'not-found');
 });
 
-test('a call that is ended takes the tree with it, and says so', async () => {
+test('a cancelled call loses the tree, and the next call says so', async () => {
   const workspace = await memory();
-  // Letters without a pattern: the automaton is too large to keep, and the search takes long on any machine.
+  // In text of letters without a repeating pattern, the automaton is too large for the cache, so the search takes long
+  // on any machine.
   await workspace.load({ 'a.log': randomBytes(2_000_000).map((byte) => 0x61 + (byte & 1)).toString('latin1') });
   const search = { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]' };
   assert.equal((await workspace.call('grep', search, { timeMs: 50 })).error.code, 'limit-exceeded');

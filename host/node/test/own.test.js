@@ -1,6 +1,7 @@
 /**
- * What no tool reaches or moves, whatever it is called: Paddock's own directories, roots and what holds them, and file
- * systems of the kernel. The provider is asked directly, as by a guest that was taken over; and whole workspaces.
+ * Files that no tool may reach or move, by any name: Paddock's own directories, roots, the directories above them, and
+ * file systems of the kernel. The tests call the provider directly, as a compromised guest could, and through whole
+ * workspaces.
  */
 
 import assert from 'node:assert/strict';
@@ -20,7 +21,10 @@ const OWN = {
   'notes.txt': 'notes\n',
 };
 
-/** Paddock's own directories and what holds them, with what a guest makes to be put in their places. */
+/**
+ * Checks that Paddock's own directories and their parents are closed, and that a guest cannot put other entries in
+ * their places.
+ */
 function checkClosed(root) {
   const evil = at(root, 'evil');
   for (const [holder, name] of [[['.cache'], 'paddock'], [['.config'], 'paddock'], [['.local', 'state'], 'paddock']]) {
@@ -48,18 +52,18 @@ function checkClosed(root) {
 
 for (const byPath of HAS_PROC ? [false, true] : [true]) {
   describe(byPath ? 'what is Paddock’s own, by paths' : 'what is Paddock’s own', () => {
-    test('is closed in a root that holds it', () => {
+    test('is closed in a root that contains it', () => {
       checkClosed(provider({ directory: home(OWN), byPath }).root);
     });
 
-    test('is closed by whatever path the root was opened', { skip: cannotMount }, () => {
+    test('is closed by every path of the root', { skip: cannotMount }, () => {
       const directory = join(top, `bound-${byPath}`);
       mkdirSync(directory);
       mount(['--bind', home(OWN), directory]);
       checkClosed(provider({ directory, byPath }).root);
     });
 
-    test('cannot be made by a tool, and is closed once another process made it', () => {
+    test('cannot be created by a tool, and is closed once another process has created it', () => {
       const directory = home({ 'evil/paddock/paddock-0.cwasm': 'evil', 'file.txt': 'x' });
       const { root } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
       isRefused(() => root.renameAt('evil', root, '.cache'));
@@ -68,7 +72,8 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       isRefused(() => root.linkAt(NO_FOLLOW, 'file.txt', root, '.cache'));
       isRefused(() => root.openAt(NO_FOLLOW, '.cache', NEW, WRITE));
       isRefused(() => root.renameAt('evil', root, '.Cache'));
-      // A directory for the caches of other programs can be made, and is then what holds Paddock's.
+      // A directory for the caches of other programs can be created. From then on it is the parent of Paddock's cache,
+      // and cannot be moved.
       root.createDirectoryAt('.cache');
       const cache = at(root, '.cache');
       cache.createDirectoryAt('other');
@@ -83,28 +88,28 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       isRefused(() => cache.renameAt('paddock', root, 'stolen'));
     });
 
-    test('is closed where a tool removes and makes anew what would hold it', () => {
+    test('is closed if a tool removes its parent and creates it again', () => {
       const directory = home({ 'evil/paddock/x': 'evil' });
       const { root } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
       root.createDirectoryAt('.config');
       const { root: other } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
       for (const each of [root, other]) isRefused(() => each.removeDirectoryAt('.config'));
-      // The directory is known by what it is, too.
+      // The directory is recognized by its identity, too.
       const config = at(root, '.config');
       renameSync(join(directory, '.config'), join(directory, 'renamed'));
       isRefused(() => at(root, 'renamed').createDirectoryAt('paddock'));
-      // By paths, it is not where it was.
+      // Without descriptors, the host finds that the directory is no longer at its path.
       assert.throws(() => config.createDirectoryAt('paddock'), refused(byPath ? 'no-entry' : 'not-permitted'));
       isRefused(() => root.renameAt('renamed', root, 'again'));
     });
 
-    test('is closed by whatever name another process gives it', async () => {
+    test('is closed by every name that another process gives it', async () => {
       const directory = home(OWN);
       const { root } = provider({ directory, byPath });
       renameSync(join(directory, '.cache/paddock'), join(directory, 'renamed'));
       isRefused(() => at(root, 'renamed'));
       isRefused(() => root.renameAt('renamed', root, 'again'));
-      // One that is made later is known from then on.
+      // A state directory that is created later is closed from then on.
       const workspace = await Workspace.open(directory, { byPath, stateDir: join(directory, 'own-state') });
       after(() => workspace.close());
       await workspace.write({ path: 'notes.txt', content: 'secret\n' });
@@ -115,7 +120,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       }
     });
 
-    test('where the environment says it is, and where it is without that', () => {
+    test('is closed at the paths of the environment and at the default paths', () => {
       const directory = home({ ...OWN, 'x/c/paddock-0.cwasm': 'native code', 'x/cache/paddock/y': '', 'x/config/paddock/y': '', 'x/s/y': '', 'x/state/paddock/y': '' });
       environment({ HOME: directory, PADDOCK_CACHE_DIR: join(directory, 'x/c'), XDG_CACHE_HOME: join(directory, 'x/cache'), XDG_CONFIG_HOME: join(directory, 'x/config'), PADDOCK_STATE_DIR: join(directory, 'x/s'), XDG_STATE_HOME: join(directory, 'x/state') });
       const { root } = provider({ directory, byPath });
@@ -126,7 +131,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       isRefused(() => root.renameAt('x', root, 'y'));
     });
 
-    test('through a link: it stays, and what it leads to is closed', () => {
+    test('through a link: the link stays, and its target is closed', () => {
       const directory = home({ 'real/paddock/paddock-0.cwasm': 'native code', 'evil/paddock/x': 'evil' });
       symlinkSync('real', join(directory, '.cache'));
       const { root } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
@@ -139,14 +144,14 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.equal(root.readlinkAt('.cache'), 'real');
     });
 
-    test('a file where a directory would be cannot be taken away', () => {
+    test('a file at the path of a directory cannot be removed', () => {
       const directory = home({ '.cache': 'a file', 'evil/paddock/x': 'evil' });
       const { root } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
       isRefused(() => root.unlinkFileAt('.cache'));
       isRefused(() => root.renameAt('evil', root, '.cache'));
     });
 
-    test('a link that cannot be followed stays where it is', () => {
+    test('a link that cannot be followed cannot be removed', () => {
       const directory = home({ 'evil/paddock/x': 'evil' });
       symlinkSync('.cache', join(directory, '.cache'));
       const { root } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
@@ -154,7 +159,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       isRefused(() => root.renameAt('evil', root, '.cache'));
     });
 
-    test('no root is in it', async () => {
+    test('a root in it is refused', async () => {
       const directory = home(OWN);
       for (const name of ['.cache/paddock', '.config/paddock', '.local/state/paddock', '.local/state/paddock/0123456789abcdef']) {
         await assert.rejects(Workspace.open(join(directory, name), { byPath }), { code: 'denied', message: /belongs to the program that runs the tools/ });
@@ -163,7 +168,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       await assert.rejects(Workspace.open(join(directory, 'evil/paddock'), { byPath, stateDir: join(directory, 'evil') }), { code: 'denied' });
     });
 
-    test('whole calls: nothing of it is read, changed or made', async () => {
+    test('whole calls neither read nor change it, nor create entries in it', async () => {
       for (const [existing, files] of [[true, OWN], [false, { 'evil/paddock/paddock-0.cwasm': 'evil', 'notes.txt': 'x' }]]) {
         const directory = home(files);
         const workspace = await Workspace.open(directory, { byPath, policy: { allow_protected: true } });
@@ -187,7 +192,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
         assert.equal(existsSync(join(directory, '.cache/paddock')), existing);
         if (existing) for (const name of ['.cache/paddock/paddock-0.cwasm', '.config/paddock/policy.yaml']) assert.equal(readFileSync(join(directory, name), 'utf8'), OWN[name]);
         assert.ok((await workspace.call('write_file', { path: 'notes.txt', content: 'y' })).ok);
-        // The backup of that is in there.
+        // The state directory contains the backup of that change.
         assert.ok(existsSync(join(directory, '.local/state/paddock')));
         assert.ok((await workspace.call('write_file', { path: '.cache/other/y', content: 'y' })).ok);
       }
@@ -201,7 +206,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       return { roots: [{ path: join(directory, 'ws/sub/deep/inner'), ...options }], directory: join(directory, 'ws'), stateDir: join(directory, 'state'), byPath };
     };
 
-    test('stay where they are, and so does what holds them', () => {
+    test('cannot be moved, and neither can their parents', () => {
       const { root, roots } = provider(nested());
       const [sub, deep] = [at(root, 'sub'), at(root, 'sub', 'deep')];
       for (const [above, name] of [[root, 'sub'], [sub, 'deep'], [deep, 'inner']]) {
@@ -216,7 +221,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       root.renameAt('empty', sub, 'empty');
     });
 
-    test('an inner root that may not be changed may not be by the outer one', () => {
+    test('a read-only inner root cannot be changed through the outer root', () => {
       const { root } = provider(nested({ access: 'read-only' }));
       const inner = at(root, 'sub', 'deep', 'inner');
       isRefused(() => inner.unlinkFileAt('file.txt'));
@@ -263,7 +268,7 @@ describe('file systems of the kernel', { skip: HAS_PROC ? false : 'they are Linu
     assert.ok(at(root, 'dev'), 'devices are no file system of the kernel');
   });
 
-  test('wherever they are mounted', { skip: cannotMount }, () => {
+  test('are closed wherever they are mounted', { skip: cannotMount }, () => {
     const directory = home({ 'ws/p/x': '', 'ws/file': '', 'ws/t/x': '' });
     mount(['-t', 'proc', 'proc', join(directory, 'ws/p')]);
     mount(['--bind', '/proc/version', join(directory, 'ws/file')]);

@@ -1,4 +1,4 @@
-/** What the package holds, what the component imports, and what the README and the guide show. */
+/** The content of the package, the imports of the component, and the examples of the README and the guide. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import { place } from './support.js';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 
-test('the package is small, and has what it needs', () => {
+test('the package is small and complete', () => {
   const [packed] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: top, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
   assert.ok(packed.size <= 1_500_000, `${packed.size} bytes packed`);
   const names = packed.files.map(({ path }) => path);
@@ -24,7 +24,7 @@ test('the package is small, and has what it needs', () => {
   assert.ok(!names.some((name) => name.startsWith('test/') || name.startsWith('demo/')), names.join());
 });
 
-test('the host gives just what the component imports', () => {
+test('the host provides exactly the imports of the component', () => {
   const declared = readFileSync(join(top, 'component/paddock.js'), 'utf8').matchAll(/imports\['(wasi:[^']*)'\]/g);
   const given = Object.keys(imports([], noFiles, new OutputStream())).sort();
   const wanted = [...new Set(Array.from(declared, ([, name]) => name))].sort();
@@ -32,7 +32,7 @@ test('the host gives just what the component imports', () => {
   assert.ok(given.every((name) => /^wasi:(cli|clocks|filesystem|io|random)\//.test(name)), given.join());
 });
 
-test('a component is told that modes are kept if it asks for them', async () => {
+test('the policy says that modes are kept only if the component knows this setting', async () => {
   const bytes = (text) => [text.length, ...Buffer.from(text)];
   const moduleThatImports = (name) => {
     const imported = [1, ...bytes('wasi:filesystem/types@0.2.12'), ...bytes(name), 0, 0];
@@ -45,7 +45,7 @@ test('a component is told that modes are kept if it asks for them', async () => 
   assert.equal(asksForModes(await loadModules(256 * 1024 * 1024)), generated.includes('metadataHashAt'));
 });
 
-test('without the component, it is said what to do', async () => {
+test('without the component, the error says how to get it', async () => {
   const bare = join(top, 'build/bare');
   rmSync(bare, { recursive: true, force: true });
   cpSync(join(top, 'src'), join(bare, 'src'), { recursive: true });
@@ -56,7 +56,7 @@ test('without the component, it is said what to do', async () => {
     await assert.rejects(Workspace.memory(options), failure);
   }
   await assert.rejects(tools(), failure);
-  // Its modules alone are missing.
+  // Only its core modules are missing.
   cpSync(join(top, 'component'), join(bare, 'component'), { recursive: true, filter: (path) => !path.endsWith('.wasm') });
   const shown = spawnSync(process.execPath, [join(bare, 'src/cli.js'), 'tools'], { encoding: 'utf8' });
   assert.match(shown.stderr, /cannot load the component.*paddock\.core.*npm run build/s);
@@ -64,7 +64,7 @@ test('without the component, it is said what to do', async () => {
 });
 
 for (const page of ['README.md', '../guide/src/node.md']) {
-  test(`the program in ${page} runs as it is written`, () => {
+  test(`the program in ${page} works as written`, () => {
     const here = place({ 'README.md': 'The colour is TODO.\n' });
     const blocks = readFileSync(join(top, page), 'utf8').split('```js\n').slice(1).map((block) => block.split('```')[0]);
     const program = blocks.find((block) => block.includes('Workspace.open'));

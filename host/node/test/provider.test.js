@@ -1,4 +1,4 @@
-/** What the provider of `wasi:filesystem` refuses and promises, whatever a guest asks of it. */
+/** The refusals and promises of the `wasi:filesystem` provider, for any request of a guest. */
 
 import assert from 'node:assert/strict';
 import fs, { chmodSync, chownSync, linkSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const WRITE = { read: true, write: true };
 const NEW = { create: true, exclusive: true };
 const IS_ROOT = process.getuid?.() === 0;
 
-/** Every function that takes a name, as it is called with one; `at` is a directory, `other` a second one. */
+/** Every function that takes a name, with example arguments; `at` is a directory, `other` a second one. */
 const FUNCTIONS = {
   openAt: [(at, name) => at.openAt(NO_FOLLOW, name, {}, READ), (at, name) => at.openAt(NO_FOLLOW, name, NEW, WRITE), (at, name) => at.openAt(NO_FOLLOW, name, { directory: true }, READ)],
   statAt: [(at, name) => at.statAt(NO_FOLLOW, name)],
@@ -36,7 +36,7 @@ const refused = (code) => (error) => {
   return true;
 };
 
-/** A directory that tells when the system would be asked of it. */
+/** A directory that records the requests that would reach the system. */
 class Untouched {
   identity = { dev: 1n, ino: 1n };
   itself = '/nowhere';
@@ -57,7 +57,7 @@ const untouched = () => Descriptor.preopen(new OpenFiles(), new Untouched(), tru
 describe('names', () => {
   const pieces = ['/', '..', '.', '\0', 'a', 'etc', '\\', ' ', '-', '\ufeff', '\u202e', 'é', '%2e', '\n', '\ud83d\ude00'];
 
-  /** Strings of up to four pieces, with a generator that gives the same ones each time. */
+  /** Generates strings of up to four pieces, the same ones in each run. */
   function* strings(count) {
     let state = 0x2545f491;
     const next = (below) => {
@@ -75,7 +75,7 @@ describe('names', () => {
     assert.deepEqual(Object.keys(FUNCTIONS).sort(), named.sort());
   });
 
-  test('what is not one name is refused before the system is asked anything', () => {
+  test('a text that is not a single name is refused before any request to the system', () => {
     const counts = { refused: 0, reached: 0 };
     for (const name of strings(2_000)) {
       for (const [called, ways] of Object.entries(FUNCTIONS)) {
@@ -90,7 +90,7 @@ describe('names', () => {
     assert.ok(counts.refused > 10_000 && counts.reached > 1_000, JSON.stringify(counts));
   });
 
-  test('no link is followed, and nothing is emptied before it is known', () => {
+  test('no link is followed, and no file is truncated before it is examined', () => {
     const follow = { symlinkFollow: true };
     for (const call of [
       (at) => at.openAt(follow, 'a', {}, READ),
@@ -106,7 +106,7 @@ describe('names', () => {
     }
   });
 
-  test('a directory itself, by `.`', () => {
+  test('a directory can be opened by `.`', () => {
     const here = place({ 'a.txt': 'one\n' });
     const { root, files } = provider(here.root);
     const again = root.openAt(NO_FOLLOW, '.', { directory: true }, READ);
@@ -115,7 +115,7 @@ describe('names', () => {
   });
 });
 
-/** Directories that are open until the tests have ended. */
+/** Creates directories that stay open until the tests have ended. */
 function provider(path, { byPath = false, mutable = true } = {}) {
   const files = new OpenFiles();
   const directory = directoryAt(path, byPath);
@@ -126,13 +126,13 @@ function provider(path, { byPath = false, mutable = true } = {}) {
 for (const byPath of HAS_PROC ? [false, true] : [true]) {
   describe(byPath ? 'modes, by paths' : 'modes', { skip: process.platform === 'win32' ? 'there are no modes here' : false }, () => {
     const modeOf = (path) => lstatSync(path).mode & 0o7777;
-    /** What is put in the place of a file by a rename of a temporary one. */
+    /** Replaces a file by a rename of a temporary file, and returns the new state. */
     const replace = (root, name, temporary = '.paddock-0.tmp') => {
       root.openAt(NO_FOLLOW, temporary, NEW, WRITE).write(Buffer.from('new\n'), 0n);
       root.renameAt(temporary, root, name);
     };
 
-    test('a hash of metadata ends in the mode, never a link’s target’s', () => {
+    test('a hash of metadata ends with the mode of the entry itself, not of a link’s target', () => {
       const here = place({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
       const { root } = provider(here.root, { byPath });
       symlinkSync('a.txt', here.at('link'));
@@ -153,7 +153,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.notEqual(root.metadataHashAt(NO_FOLLOW, 'a.txt').lower, one.lower);
     });
 
-    test('a rename to a name that says a mode sets it, and renames nothing', () => {
+    test('a rename to a name with a mode sets the mode, and renames nothing', () => {
       const here = place({ 'a.txt': 'one\n', 'dir/c.txt': '' });
       const { root } = provider(here.root, { byPath });
       for (const [name, digits, mode] of [['a.txt', '0600', 0o600], ['a.txt', '0755', 0o755], ['dir', '0700', 0o700], ['dir', '1777', 0o1777], ['a.txt', '6755', 0o755], ['dir', '7777', 0o1777], ['a.txt', '0644', 0o644]]) {
@@ -171,7 +171,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.equal(modeOf(here.at('a.txt')), 0o600);
     });
 
-    test('no other thing gets a mode', () => {
+    test('other entries get no mode', () => {
       const here = place({ 'a.txt': 'one\n', 'shared.txt': 'old\n', 'dir/c.txt': '' });
       mkdirSync(join(here.top, 'outside'));
       writeFileSync(join(here.top, 'outside/secret.txt'), '', { mode: 0o600 });
@@ -191,7 +191,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.deepEqual(['a.txt', 'shared.txt', 'dir', 'fifo', '../outside/secret.txt'].map((name) => modeOf(here.at(name))), before);
     });
 
-    test('a private temporary file is for its owner alone, whatever the mask', () => {
+    test('only the owner can access a private temporary file, whatever the umask', () => {
       const here = place();
       const { root, files } = provider(here.root, { byPath });
       const mask = process.umask();
@@ -208,7 +208,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       files.closeAll();
     });
 
-    test('a private temporary file is never another’s to read, not for a moment', (t) => {
+    test('no other user can read a private temporary file at any moment', (t) => {
       const here = place();
       const { root, files } = provider(here.root, { byPath });
       const opened = t.mock.method(fs, 'openSync');
@@ -223,7 +223,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       files.closeAll();
     });
 
-    test('what replaces a file gets its mode and owner', () => {
+    test('a replaced file keeps its mode and owner', () => {
       const here = place({ 'a.txt': 'old\n', 'b.txt': 'old\n' });
       const { root, files } = provider(here.root, { byPath });
       chmodSync(here.at('a.txt'), 0o4711);
@@ -237,7 +237,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       if (IS_ROOT) assert.deepEqual([uid, gid], [1234, 2345]);
     });
 
-    test('a name that the guest gave to what it replaces does not count', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
+    test('a hard link that the guest created does not count as a further name', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
       const here = place({ 'a.txt': 'old\n' });
       chownSync(here.at('a.txt'), 1234, 2345);
       const { root, files } = provider(here.root, { byPath });
@@ -248,7 +248,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.deepEqual([uid, gid], [1234, 2345]);
     });
 
-    test('two descriptors are of one object, or not', () => {
+    test('two descriptors are of the same file, or of different ones', () => {
       const here = place({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
       linkSync(here.at('a.txt'), here.at('second.txt'));
       const { root, files } = provider(here.root, { byPath });
@@ -259,7 +259,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       files.closeAll();
     });
 
-    test('of a file with further names only the mode is carried over', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
+    test('only the mode of a file with further names is carried over', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
       const here = place({ 'a.txt': 'old\n' });
       chownSync(here.at('a.txt'), 1234, 2345);
       chmodSync(here.at('a.txt'), 0o640);

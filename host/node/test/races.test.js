@@ -1,8 +1,8 @@
 /**
- * A process that swaps names while the host works: nothing outside the workspace is read, found or changed, and no call
- * hangs. `PADDOCK_RACES` is how many attempts calls of tools make, and the system's functions as often again; a host
- * that checks a path and then opens it has to fail the same. An attempt is a raced name that a call goes through by
- * itself.
+ * Another process swaps names while the host works: nothing outside the workspace is read, found or changed, and no
+ * call hangs. `PADDOCK_RACES` is the number of attempts by tool calls, and again by direct calls of the provider. An
+ * attempt is one swapped name on the path of a call. The control, a host that checks a path and then opens it, must
+ * fail in the same race.
  */
 
 import assert from 'node:assert/strict';
@@ -18,9 +18,12 @@ import { Table } from './races/table.js';
 import { directoryAt } from './support.js';
 
 const ATTEMPTS = Number(process.env.PADDOCK_RACES ?? 100_000);
-/** Milliseconds that no call may take; that is less than the time after which it would be ended. */
+/** Maximum time of a call in milliseconds, less than the call's own time limit. */
 const DEADLINE = 20_000;
-/** Calls after which it is looked what became of the disk; fewer changes than there are backups. */
+/**
+ * Number of calls between two checks of the files. It is smaller than the number of retained backups, so that every
+ * backup is checked.
+ */
 const LOOKS_EVERY = 250;
 const NO_FOLLOW = {};
 const READ = { read: true };
@@ -28,7 +31,7 @@ const NEW = { read: true, write: true };
 
 describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, which a fast process can redirect' }, () => {
   let arena;
-  /** The directory that is swapped, whatever has its name. */
+  /** The swapped directory, held open under any name. */
   let inside;
 
   before(async () => {
@@ -43,8 +46,9 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   });
 
   /**
-   * Calls `act` so often, and until it both told something and failed: how often it did. A busy machine may stop the
-   * other process for a while. Each time `act` gets the workspace as a guest is given it for a call.
+   * Calls `act` at least this many times, and until it has both succeeded and been refused, because a busy machine may
+   * stop the swapping process for a while. Returns the number of calls. `act` receives the workspace in the form in
+   * which a guest gets it.
    */
   function race(calls, act) {
     const files = new OpenFiles();
@@ -67,11 +71,11 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     return ended;
   }
 
-  /** The raced directory, through which each name is reached. */
+  /** The swapped directory, through which each name is reached. */
   const d = (root) => root.openAt(NO_FOLLOW, 'd', { directory: true }, READ);
   const bytes = (descriptor) => Buffer.from(descriptor.read(100n, 0n)[0]).toString();
 
-  test('a host that checks, then opens, is redirected (the control)', () => {
+  test('control: a host that checks a path and then opens it is redirected', () => {
     let redirected = 0;
     for (let index = 0; index < ATTEMPTS && redirected === 0; index += 1) {
       try {
@@ -79,7 +83,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
         if (!realpathSync.native(path).startsWith(arena.at('ws/'))) continue;
         redirected += readFileSync(path, 'utf8') === CANARY ? 1 : 0;
       } catch {
-        // It was neither there nor elsewhere.
+        // During the swap, neither name exists.
       }
     }
     assert.ok(redirected > 0, 'the race is too slow to find anything');
@@ -107,7 +111,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     t.diagnostic(JSON.stringify(ended));
   });
 
-  test('looks and listings', () => {
+  test('status and listings', () => {
     race(part(0.2), (index, root) => {
       if (index % 2 === 0) {
         assert.throws(() => d(root).statAt(NO_FOLLOW, ONLY_OUTSIDE), (code) => code !== undefined);
@@ -144,7 +148,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     const table = new Table();
     for (const call of calls()) {
       if (table.all.attempts >= ATTEMPTS) break;
-      // It is gone with whatever it was moved into.
+      // The entry was removed together with the directory into which it was moved.
       if (call.operation === 'move') writeFileSync(inside.entry('m'), 'inside\n');
       const began = performance.now();
       const outcome = await workspace.call(call.tool, call.args);

@@ -51,7 +51,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       });
     }
 
-    test('a link in a root is known by the directory that holds it', { skip: cannotMount }, async () => {
+    test('a link in a root is recognized by the directory that contains it', { skip: cannotMount }, async () => {
       const bound = join(top, `again-${byPath}`);
       mkdirSync(bound);
       mount(['--bind', join(directory, 'ws'), bound]);
@@ -60,7 +60,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       }
     });
 
-    test('a path is followed as the system does', async () => {
+    test('a path is resolved as the system resolves it', async () => {
       symlinkSync('outside', join(directory, 'elsewhere'));
       write(directory, { 'outside/../sibling/x': 'sibling\n' });
       const workspace = await opened({ roots: [{ path: `${directory}/elsewhere/../sibling`, guest: '/s' }] });

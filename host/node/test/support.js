@@ -1,4 +1,4 @@
-/** Workspaces for tests, each in a directory of its own. */
+/** Workspaces for tests, each in a separate directory. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { after } from 'node:test';
 import { Walk } from '../src/disk/walk.js';
 import { Workspace } from '../src/index.js';
 
-/** A directory `ws` with these files, with room beside it, which goes when the tests have ended. */
+/** Creates a directory `ws` with these files in an otherwise empty directory, which is removed after the tests. */
 export function place(files = {}) {
   const top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-node-')));
   after(() => rmSync(top, { recursive: true, force: true }));
@@ -20,14 +20,14 @@ export function place(files = {}) {
   return { top, root: join(top, 'ws'), state: join(top, 'state'), at: (path) => join(top, 'ws', path) };
 }
 
-/** A workspace over that, closed when the tests have ended. */
+/** Opens a workspace over such a directory, and closes it after the tests. */
 export async function open(here, options = {}) {
   const workspace = await Workspace.open(here.root, { stateDir: here.state, ...options });
   after(() => workspace.close());
   return workspace;
 }
 
-/** The directory at a path, open. */
+/** Opens the directory at a path. */
 export function directoryAt(path, byPath) {
   const walk = new Walk(path, byPath);
   try {

@@ -1,4 +1,6 @@
-/** What a program in TypeScript may rely on; `npm run check` compiles it against the declarations that are published. */
+/**
+ * Statements that the published declarations must accept or refuse; `npm run check` compiles this file against them.
+ */
 
 import { PaddockError, Workspace, tools } from 'paddock-files';
 import { aiTools } from 'paddock-files/ai';

@@ -1,4 +1,4 @@
-/** What a workspace does beyond its tools: opening, limits, ends, rights, approval, the lock. */
+/** Properties of workspaces beside their tools: opening, limits, cancellation, rights, approval, the lock. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { Descriptor } from '../src/wasi/filesystem.js';
 import { OpenFiles } from '../src/wasi/open_files.js';
 import { directoryAt, open, place } from './support.js';
 
-/** A search that no test waits for: its automaton is too large to keep. */
+/** Arguments of a search that takes longer than any test waits, because its automaton is too large for the cache. */
 function slow(here) {
   for (let file = 0; file < 20; file += 1) writeFileSync(here.at(`slow-${file}.log`), randomBytes(1 << 18).map((byte) => 0x61 + (byte & 1)));
   return { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]', glob: '*.log' };
@@ -24,7 +24,7 @@ const failing = (code, message) => (error) => {
   return true;
 };
 
-test('what cannot be opened says what to do', async () => {
+test('the error of a failed open says what to do', async () => {
   const here = place({ 'a.txt': 'one\n' });
   await assert.rejects(Workspace.open(here.at('none')), failing('not-found', /cannot open the root `.*none`.*\n.*a directory that is there/s));
   await assert.rejects(Workspace.open(here.at('a.txt')), failing('not-a-directory', /not a directory/));
@@ -38,7 +38,7 @@ test('what cannot be opened says what to do', async () => {
   await assert.rejects(open(here, { roots: [{ path: here.at('up') }] }), failing('outside-workspace', /leads out of it/));
 });
 
-test('a tool fails as a value, or by choice as an exception', async () => {
+test('a tool’s failure is a value, or on request an exception', async () => {
   const workspace = await open(place({ 'a.txt': 'one\n' }));
   const outcome = await workspace.call('read_file', { path: 'b.txt' });
   assert.equal(outcome.error.code, 'not-found');
@@ -106,7 +106,7 @@ test('tools in each format', async () => {
   assert.equal((await tools({ dialect: 'chorus', format: 'openai' }))[0].function.name.includes('.'), false);
 });
 
-test('a runaway call is ended, and the next one is made', async () => {
+test('a call without end is stopped, and the next call works', async () => {
   const here = place({ 'a.txt': 'one\n' });
   const workspace = await open(here);
   const search = slow(here);
@@ -162,7 +162,7 @@ test('rights: read-only, further roots, blocked directories', async () => {
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\n');
 });
 
-test('the host’s own files are kept from tools', async () => {
+test('tools cannot reach the host’s own files', async () => {
   const here = place({ 'a.txt': 'one\n' });
   const workspace = await open(here, { stateDir: here.at('state') });
   await workspace.write({ path: 'a.txt', content: 'two\n' });
@@ -172,7 +172,7 @@ test('the host’s own files are kept from tools', async () => {
   assert.deepEqual(paths, ['a.txt']);
 });
 
-test('a name that is hidden is as if it were not there', () => {
+test('a hidden name looks like a missing one', () => {
   const here = place({ journal: 'x\n', other: 'y\n' });
   const directory = directoryAt(here.root);
   const files = new OpenFiles();
@@ -185,7 +185,7 @@ test('a name that is hidden is as if it were not there', () => {
   directory.close();
 });
 
-test('a person is asked', async () => {
+test('a person is asked for approval', async () => {
   const here = place({ 'a.txt': 'one\n' });
   const workspace = await open(here, { policy: { approval: 'on-change' } });
   const write = (approver) => workspace.call('write_file', { path: 'a.txt', content: 'two\n' }, { approver });
@@ -200,7 +200,7 @@ test('a person is asked', async () => {
   assert.equal((await write(() => 'later')).error.code, 'approval-required');
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\n');
   const asked = [];
-  // What is there changes while somebody decides: they are asked about that.
+  // The file changes while the person decides, so the person is asked about the new plan.
   const approved = await write(async (plan) => {
     if (asked.push(plan.digest) === 1) writeFileSync(here.at('a.txt'), 'changed\n');
     return true;
@@ -210,7 +210,7 @@ test('a person is asked', async () => {
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'two\n');
 });
 
-test('calls that change wait for each other, in this process and others', async () => {
+test('changing calls wait for each other, in this process and in others', async () => {
   const here = place({ 'n.txt': '0\n' });
   const [one, other] = [await open(here), await open(here)];
   const appended = [];
@@ -221,7 +221,7 @@ test('calls that change wait for each other, in this process and others', async 
   assert.equal(readFileSync(here.at('n.txt'), 'utf8').split('\n').length, 22);
 });
 
-test('the lock is the one that flock takes', { skip: existsSync('/usr/bin/flock') ? false : 'there is no flock here' }, async () => {
+test('the lock is the one that `flock` takes', { skip: existsSync('/usr/bin/flock') ? false : 'there is no flock here' }, async () => {
   const here = place({ 'a.txt': 'one\n' });
   const workspace = await open(here);
   await workspace.write({ path: 'a.txt', content: 'two\n' });
@@ -235,7 +235,7 @@ test('the lock is the one that flock takes', { skip: existsSync('/usr/bin/flock'
   await released;
 });
 
-test('a file that may not be replaced by another’s mode is told of', { skip: process.getuid?.() === 0 ? 'root may do everything' : false }, async () => {
+test('a file that this user may not read fails with `permission-denied`', { skip: process.getuid?.() === 0 ? 'root may do everything' : false }, async () => {
   const here = place({ 'a.txt': 'one\n' });
   chmodSync(here.at('a.txt'), 0o000);
   const workspace = await open(here);

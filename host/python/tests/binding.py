@@ -1,4 +1,4 @@
-"""Bind mounts for tests, where this system and user can make them."""
+"""Bind mounts for tests, if this system and user can create them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 class Binding:
-    """`source` is at `point` too, which is made as a directory, until the end of the block."""
+    """Creates the directory `point` and mounts `source` there until the end of the block."""
 
     def __init__(self, source: Path, point: Path) -> None:
         self._point = point

@@ -1,4 +1,4 @@
-"""The case folders of `tests/cases`, as `tests/README.md` describes them: what each starts from, calls and expects."""
+"""The cases of `tests/cases`, in the format of `tests/README.md`: initial trees, calls and expected results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tree = dict[bytes, Node]
 
 @dataclass
 class Names:
-    """What `{root}` and `{outside}` stand for."""
+    """Values of `{root}` and `{outside}`."""
 
     root: str
     outside: str
@@ -49,7 +49,7 @@ IN_MEMORY = Names("/workspace", "/paddock-outside")
 
 @dataclass
 class Start:
-    """What a case starts from."""
+    """The initial tree of a case."""
 
     tree: Tree = field(default_factory=dict)
     hard_links: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Case:
         return policy
 
     def not_on(self, backend: str) -> str | None:
-        """Why this case cannot run on a backend, if it cannot."""
+        """Returns the reason why this case cannot run on a backend, if any."""
         only = self.said.get("only", [])
         if only and backend not in only:
             return str(self.said["reason"])
@@ -141,13 +141,13 @@ class Case:
         return self.said["calls"] if "calls" in self.said else [self.said]
 
     def absolute_start(self, names: Names) -> Start:
-        """The start with a backend's own names in links."""
+        """Returns the initial tree with the backend's paths in link targets."""
         start = self.start
         tree = {path: ("link", names.fill(node[1])) if node[0] == "link" else node for path, node in start.tree.items()}
         return Start(tree, start.hard_links, start.modes, start.modified_ns)
 
     def results(self, names: Names, call: Callable[[str, str, str], dict[str, Any]]) -> str:
-        """Makes the calls one after the other; their outcomes as `result.json` has them."""
+        """Makes the calls one after the other, and returns their outcomes in the form of `result.json`."""
         outcomes: list[dict[str, Any]] = []
         noted = []
         for each in self.calls():
@@ -174,7 +174,7 @@ class Case:
         }
 
     def kept(self, tree: Tree, modes: dict[bytes, int] | None) -> dict[str, Any]:
-        """A tree as a case's folder keeps it."""
+        """Returns a tree in the form of a case's folder."""
         plain: dict[str, bytes] = {}
         entries: dict[str, str] = {}
         for path, node in tree.items():
@@ -191,7 +191,7 @@ class Case:
 
 
 def filled(value: Any, names: Names, outcomes: list[dict[str, Any]]) -> Any:
-    """Arguments with names and values of earlier results in their places."""
+    """Replaces placeholders and references to earlier results in the arguments."""
     if isinstance(value, str):
         found = re.match(r"\$(\d+)\.(.+)", value, re.DOTALL)
         return names.fill(value) if found is None else look_up(outcomes[int(found[1])]["result"], found[2])
@@ -210,7 +210,7 @@ def look_up(value: Any, way: str) -> Any:
 
 
 def normal(value: Any, key: str, names: Names | None) -> Any:
-    """Without times of this run, and with `{root}` and `{outside}` for absolute names."""
+    """Returns a value without the times of this run, and with `{root}` and `{outside}` in place of absolute paths."""
     if isinstance(value, list):
         return [normal(each, "undone" if key == "also_undone" else "", names) for each in value]
     if isinstance(value, dict):
@@ -227,7 +227,7 @@ def normal(value: Any, key: str, names: Names | None) -> Any:
         r"(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", lambda at: at[0] if at[1] < "2025" else "<time>", value
     )
     value = re.sub(r"since=\d{13}-[0-9a-f]{16}", "since=<token>", value)
-    # The short ids of backups are times of this run.
+    # The short ids of backups contain times of this run.
     short = r"(^|[( ])1[7-9]\d{11}(?:-[0-9a-f]+)*(?= <time>|\]|; |\)| undoes)"
     value = re.sub(short, r"\1<backup>", value, flags=re.MULTILINE)
     return value if names is None else names.clear(value)
@@ -259,7 +259,7 @@ def described(node: Node, before: Node | None) -> str:
 
 
 def is_plain(path: bytes) -> bool:
-    """Whether git holds a file of that name on every system, and takes no orders from it."""
+    """Returns whether git can store a file of this name on every system and does not interpret it."""
     usual = (string.ascii_letters + string.digits + "._-+ ").encode()
 
     def is_taken(lower: bytes) -> bool:
@@ -274,7 +274,7 @@ def is_plain(path: bytes) -> bool:
 
 
 def escaped(path: bytes) -> str:
-    """A path as `expected.json` has it."""
+    """Returns a path in the form of `expected.json`."""
     try:
         return path.decode()
     except UnicodeDecodeError:
@@ -282,7 +282,7 @@ def escaped(path: bytes) -> str:
 
 
 def read_tree(top: Path) -> Tree:
-    """The tree below a directory; of one that is not there, none."""
+    """Returns the tree below a directory, empty if the directory does not exist."""
     return dict(below(os.fsencode(top), b"")) if top.exists() else {}
 
 
@@ -310,7 +310,7 @@ def read_modes(top: Path, tree: Tree) -> dict[bytes, int]:
 
 
 def write_tree(start: Start, top: Path) -> None:
-    """Makes what a case starts from in the empty directory `top`."""
+    """Writes the initial tree of a case to the empty directory `top`."""
 
     def at(path: bytes) -> bytes:
         return os.path.join(os.fsencode(top), path)
@@ -340,7 +340,7 @@ def write_tree(start: Start, top: Path) -> None:
 
 
 def pack(start: Start) -> bytes:
-    """What a case starts from, as a workspace in memory loads it."""
+    """Returns the initial tree of a case as an archive for a workspace in memory."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path, node in sorted(start.tree.items()):
@@ -379,5 +379,5 @@ def unpack(archive: bytes) -> Tree:
 
 
 def cleared(tree: Tree, names: Names) -> Tree:
-    """A tree with `{root}` and `{outside}` in links again."""
+    """Returns a tree whose link targets have `{root}` and `{outside}` in place of absolute paths."""
     return {path: ("link", names.clear(node[1])) if node[0] == "link" else node for path, node in tree.items()}

@@ -1,4 +1,4 @@
-"""Every test has a state directory of its own, and all have one cache, which no other run has."""
+"""Gives every test its own state directory, and all tests of a run one new cache directory."""
 
 from __future__ import annotations
 

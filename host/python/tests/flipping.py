@@ -23,7 +23,7 @@ while True:
 
 
 class Flipping:
-    """A process that exchanges each two of these names again and again."""
+    """A process that repeatedly exchanges each of these pairs of names."""
 
     def __init__(self, *names: Path, pause_s: float = 0.0) -> None:
         if not hasattr(ctypes.CDLL(None), "renameat2"):

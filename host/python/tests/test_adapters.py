@@ -1,4 +1,4 @@
-"""The tools in agent libraries, by the real packages with a model that is a function: no network."""
+"""The tools in agent libraries: the real packages with a function in place of a model, without network."""
 
 from __future__ import annotations
 

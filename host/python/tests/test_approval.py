@@ -1,4 +1,4 @@
-"""Calls that a person is asked about first: nothing runs but what was approved."""
+"""Calls that need approval: only the approved call is made."""
 
 from __future__ import annotations
 

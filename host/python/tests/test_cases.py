@@ -1,4 +1,6 @@
-"""Every case of `tests/cases` by this host, on a directory and in memory: the same results and trees, byte for byte."""
+"""Every case of `tests/cases` in this host, on a directory and in memory: results and trees are the same, byte for
+byte.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from paddock_files._calls import Calls
 from paddock_files.outcome import shown_change
 
 ALL = list(Case.all())
-# Modes of files that this host leaves otherwise than the Rust host, whose own code sets them. WASI has no modes and
-# wasmtime sets none, so that a copy has that of a new file. Results and contents are the same.
+# Cases in which the Rust host, whose own code sets modes, leaves other modes of files than this host. WASI has no modes
+# and wasmtime sets none, so a copy has the mode of a new file. Results and contents are the same.
 OTHER_MODES = {"copy/012_binary_and_modes": {"run.sh": "0755"}}
 
 

@@ -1,4 +1,6 @@
-"""What a change keeps in a host that cannot carry modes over a rename, and what is left where it stops."""
+"""Changes in a host that cannot carry modes over a rename: files keep their modes, and a killed process leaves no
+damage.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def test_a_killed_process_leaves_old_or_new(tmp_path: Path) -> None:
         writer.send_signal(signal.SIGKILL)
         writer.communicate()
         torn += any((root / name).read_bytes() not in whole for name in ("one.txt", "two.txt"))
-        # The next call finishes or undoes what was begun, a look too.
+        # The next call, even one that only reads, finishes or undoes the interrupted change.
         assert Workspace(root, state_dir=state).call("stat", {"path": "."}).ok
         for name in ("one.txt", "two.txt"):
             assert (root / name).read_bytes() in whole and (root / name).stat().st_mode & 0o7777 == 0o755

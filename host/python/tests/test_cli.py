@@ -1,4 +1,4 @@
-"""`python -m paddock_files` prints what the binary prints, byte for byte."""
+"""`python -m paddock_files` prints the same output as the binary, byte for byte."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_calls_print_the_same(tmp_path: Path, call: list[str]) -> None:
         done = run([*command, "call", *call], project(tmp_path / name / "work"), b'{"path": "a.txt"}')
         shown = json.loads(done.stdout)
         backup = (shown.get("result") or {}).get("backup") or "none"
-        # The text has the time of the backup, which is the first part of its name.
+        # The text contains the time of the backup, which is the first part of its name.
         shown_in_text = backup.split("-")[0].encode()
         printed.append(
             (done.returncode, done.stdout.replace(backup.encode(), b"<backup>").replace(shown_in_text, b"<backup>"))

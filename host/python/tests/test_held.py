@@ -1,4 +1,4 @@
-"""Directories are opened once: whatever takes a name on their path afterwards, calls reach the directory itself."""
+"""Directories are opened once: if another entry takes a name on their path, calls still reach the opened directory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ needs_linux = pytest.mark.skipif(not IS_LINUX, reason="another system than Linux
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A workspace at `work/a/b`, its state directory at `states/c/d`, and what neither may reach at `outside`."""
+    """Creates a workspace at `work/a/b`, its state directory at `states/c/d`, and files that neither may reach at
+    `outside`.
+    """
     for directory in ("work/a/b", "states/c", "outside/b/sub", "outside/d"):
         (tmp_path / directory).mkdir(parents=True)
     (tmp_path / "work/a/b/file.txt").write_text("inside\n")
@@ -37,7 +39,7 @@ def opened(top: Path, **options: Any) -> Workspace:
 
 
 def tree(path: Path) -> dict[str, Any]:
-    """What is there, times among it: what was put there and taken away again shows too."""
+    """Returns all entries with their times, so that an entry that was added and removed again is noticed too."""
     found = {}
     for each in [path, *path.rglob("*")]:
         status = each.lstat()
@@ -47,12 +49,12 @@ def tree(path: Path) -> dict[str, Any]:
 
 
 def move(path: Path, top: Path) -> Path:
-    """Moves a directory away; where it is now."""
+    """Moves a directory away, and returns its new path."""
     return path.rename(path.with_name(f"{path.name}-moved"))
 
 
 def replace_by_directory(path: Path, top: Path) -> Path:
-    """Puts a directory in the place of another: all that is below in `outside`, by the same names."""
+    """Replaces a directory by another one, whose entries below `outside` have the same names."""
     moved = move(path, top)
     levels = {"work": "a/b", "a": "b", "b": ".", "states": "c/d", "c": "d", "d": "."}[path.name]
     shutil.copytree(top / "outside" / ("d" if path.name in ("states", "c", "d") else "b"), path / levels)
@@ -66,7 +68,7 @@ def replace_by_link(path: Path, top: Path) -> Path:
 
 
 def replace_by_directory_of_links(path: Path, top: Path) -> Path:
-    """The attack: the directory above a root is moved, and in its place is a directory with a link."""
+    """Makes an attack: moves the directory above a root, and puts a directory with a link in its place."""
     moved = move(path, top)
     path.mkdir()
     for name in ("a", "b", "c", "d"):
@@ -260,7 +262,7 @@ def test_descriptors_are_closed_with_the_workspace_and_not_inherited(top: Path) 
 
 def descriptors() -> set[int]:
     found = {int(name) for name in os.listdir("/proc/self/fd")}
-    # The listing's own is closed again.
+    # The descriptor of the listing itself is closed again.
     return {descriptor for descriptor in found if os.path.exists(f"/proc/self/fd/{descriptor}")}
 
 
@@ -270,7 +272,7 @@ def test_a_call_has_its_directories_to_its_end(top: Path, monkeypatch: pytest.Mo
 
     def close_first(directory: Directory, known_path: str) -> str:
         workspace.close()
-        # What is opened now would have the number of a descriptor that was closed.
+        # A file that is opened now would get the number of a closed descriptor.
         kept.extend(os.open(top / "outside", os.O_RDONLY) for _ in range(8))
         return find(directory, known_path)
 

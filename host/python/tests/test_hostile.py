@@ -1,4 +1,4 @@
-"""A hostile workspace: nothing leads outside, and nothing hangs."""
+"""A hostile workspace: no path leads outside, and no call hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The scripts `paddock` and `paddock-files` run the native program of the wheel, and otherwise the Python host."""
+"""The scripts `paddock` and `paddock-files` run the native program of the wheel, or the Python host in a wheel without
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Settings that name a directory: a link in a root does not decide what is opened, and no path is resolved twice."""
+"""Settings that name a directory: a link in a root does not decide which directory is opened, and no path is resolved
+twice.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,7 @@ def test_it_makes_no_difference_by_which_path_a_root_is_named(
         for root, path in ((bound, top / "root/out/dir"), (top / "root", bound / "out/dir")):
             with pytest.raises(OpenError, match="leads out of it; if that is meant, name"):
                 setting(root, path, monkeypatch)
-    # A part of the root, which has a path that does not go through it.
+    # A part of the root is mounted elsewhere, and its path does not contain the root.
     with Binding(top / "root/sub", top / "bound") as bound, pytest.raises(OpenError, match="leads out of it"):
         setting(top / "root", bound / "absolute", monkeypatch)
 
@@ -112,7 +114,9 @@ def test_it_makes_no_difference_by_which_path_a_root_is_named(
 def test_a_root_whose_path_changes_while_it_is_resolved_is_what_was_found(
     top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each exchange of a directory while names are opened: the root is that directory, and not what took its name."""
+    """Exchanges a directory at each moment of the resolution: the root is the resolved directory, not the one that took
+    its name.
+    """
     (top / "root/sub/file.txt").write_text("inside\n")
     shutil.copytree(top / "root/sub", top / "outside/sub", symlinks=True)
     (top / "outside/sub/file.txt").write_text("SECRET\n")
@@ -194,7 +198,7 @@ def test_a_link_of_the_kernel_s_leads_where_it_says_or_nowhere(top: Path) -> Non
     (top / "root").rename(top / "moved")
     assert Workspace(path)._roots[0].host == str(top / "moved")
     shutil.rmtree(top / "moved")
-    # The link says `…/moved (deleted)`.
+    # The text of the link is `…/moved (deleted)`.
     (top / "moved (deleted)").mkdir()
     for opening in (lambda: Workspace(path), lambda: Workspace(top / "outside", state_dir=path)):
         with pytest.raises(OpenError, match="leads elsewhere than its path"):

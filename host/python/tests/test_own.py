@@ -1,4 +1,4 @@
-"""What belongs to the program is kept from tools wherever a root holds it, by whatever path the root was named."""
+"""Tools cannot reach Paddock's own files in any root, by whatever path the root is named."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWN = [".cache/paddock", ".config/paddock", ".local/state/paddock"]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home directory that holds what it does by default, and a workspace."""
+    """Creates a home directory with its usual content, and a workspace."""
     yield from made_home(tmp_path / "home", monkeypatch)
 
 
@@ -34,7 +34,7 @@ def made_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def check_kept(workspace: Workspace, top: str) -> None:
-    """What every tool is to be refused below a home directory at `top`."""
+    """Checks that every tool is refused access to Paddock's own files below a home directory at `top`."""
     for own in OWN:
         path = f"{top}/{own}" if top else own
         for tool, arguments in (
@@ -54,7 +54,7 @@ def check_kept(workspace: Workspace, top: str) -> None:
 
 
 def planted(home: Path) -> None:
-    """Something in each directory that tools are kept from."""
+    """Creates a file in each directory that tools cannot access."""
     for own in OWN:
         (home / own).mkdir(parents=True, exist_ok=True, mode=0o700)
         (home / own / "a").write_text("own\n")
@@ -79,10 +79,10 @@ def test_a_bind_mount_of_a_home_directory_keeps_it(home: Path, exists: bool) -> 
             check_kept(workspace, "")
         with Workspace(home.parent / "home/work", mounts=[Mount(bound)]) as workspace:
             check_kept(workspace, "/bound")
-        # In a root, and not known by its path to be there.
+        # The home directory is inside the root through a mount, so the path of the root does not show it.
         with Binding(home.parent / "home", home / "work/sub"), Workspace(home / "work") as workspace:
             check_kept(workspace, "sub")
-        # A part of it, which has another path below the root than the whole.
+        # The mount is of a part of the home directory, whose path below the root differs from that of the whole.
         planted(home)
         with Binding(home / ".config", home / "work/sub"), Workspace(home / "work") as workspace:
             assert code(workspace, "sub/paddock/policy.json") == "denied"
@@ -127,7 +127,7 @@ def test_the_kernel_s_own_is_no_root_and_kept_in_roots(home: Path) -> None:
         Workspace("/proc/self")
     with Binding(Path("/proc"), home / "work/sub"):
         assert code(Workspace(home / "work"), "sub/self/environ") == "denied"
-        # What covers it is no file system of the kernel's.
+        # A directory that is mounted over a kernel file system is an ordinary directory.
         with Binding(home / "work", home / "work/sub"):
             assert Workspace(home / "work").call("read_file", {"path": "sub/file.txt"}).ok
 
@@ -137,16 +137,16 @@ def test_a_home_directory_that_is_not_utf_8_does_not_open_what_it_holds(
 ) -> None:
     home = next(made_home(tmp_path / os.fsdecode(b"h\xff"), monkeypatch))
     planted(home)
-    # A root that holds the cache by a path that the guest cannot be told.
+    # The root contains the cache at a path that cannot be passed to the guest.
     for options in ({}, {"read_only": True}):
         with pytest.raises(OpenError, match="not UTF-8, so no tool could be kept from it; (set|name)"):
             Workspace(tmp_path, **options)
-    # One that does not, with its state directory there.
+    # A root without the cache opens, although its state directory is in that home directory.
     (tmp_path / "work").mkdir()
     workspace = Workspace(tmp_path / "work")
     assert workspace.call("write_file", {"path": "a", "content": "x"}).ok and workspace.read("a").content == "x"
     assert len(list((home / ".local/state/paddock").glob("*/lock"))) == 1
-    # And one that holds it by a path that can be told.
+    # A root that contains the cache at a valid path opens, and the cache is closed to tools.
     with Binding(home, tmp_path / "bound") as bound, Workspace(bound) as workspace:
         check_kept(workspace, "")
 
@@ -177,7 +177,8 @@ def test_rights_are_those_of_the_directory_by_whatever_path(home: Path) -> None:
         assert same.call("read_file", {"path": str(bound / "out/file.txt")}).ok, "the policy's path is known too"
         error = same.call("write_file", {"path": "file.txt", "content": "x"}).error
         assert error is not None and error.code == "read-only"
-        # Blocked from the top of the inner root, and by an absolute path that is not the root's own.
+        # The blocked paths start at the top of the inner root, or are absolute and do not start with the root's own
+        # path.
         for blocked in ("./out", str(bound / "out"), str(home / "work/sub/out")):
             workspace = Workspace(home / "work", mounts=[Mount(bound)], policy={"blocked_directories": [blocked]})
             assert code(workspace, "sub/out/file.txt") == "denied", blocked
@@ -191,7 +192,7 @@ def test_what_is_checked_is_what_is_loaded(home: Path, links: str, monkeypatch: 
     monkeypatch.setattr(_cache, "MAGIC_LINKS", links)
     engine, place = Engine(Config()), _cache.opened(home / "cache")
     assert place is not None
-    # The empty component: eight bytes that say what it is.
+    # The empty component has only the eight bytes of the header.
     compiled = Component(engine, b"\0asm\x0d\0\x01\0").serialize()
     _cache.keep(place, "a.cwasm", compiled)
     file = home / "cache/a.cwasm"
@@ -228,7 +229,7 @@ def test_the_cache_is_opened_once_and_is_no_link(home: Path) -> None:
     (home / ".cache").rename(home / "moved")
     (home / ".cache").symlink_to(home / "work")
     assert _cache.directory() is first and _cache.held_path() == str(home / "moved/paddock")
-    # Where it is now, and where it would be looked for, are both kept from tools.
+    # Tools cannot reach the cache at its present path, nor the path at which a new process would look for it.
     (home / "work/paddock").mkdir()
     workspace = Workspace(home)
     assert code(workspace, "moved/paddock") == "denied" and code(workspace, "work/paddock") == "denied"

@@ -1,6 +1,6 @@
-"""The component in a runtime with nothing of ours: stock wasmtime, a directory and no policy.
+"""The component in a plain runtime: stock wasmtime, a directory and no policy.
 
-Wasmtime is a boundary by itself: what another process swaps in meanwhile leads nowhere either.
+Wasmtime alone is a boundary: names that another process swaps during a call do not lead outside either.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def plain(root: Path) -> Callable[..., Any]:
-    """Calls as stock wasmtime makes them."""
+    """Makes a call by stock wasmtime."""
     engine = Engine(Config())
     component, linker = Component(engine, paddock_files.component()), Linker(engine)
     linker.add_wasip2()

@@ -1,6 +1,7 @@
-"""A process that changes the workspace while calls run: nothing outside is read or changed, and nothing hangs.
+"""Another process changes the workspace during calls: nothing outside is read or changed, and no call hangs.
 
-`PADDOCK_RACES` is how many calls are raced; what checks a path and then opens it has to fail the same.
+`PADDOCK_RACES` is the number of raced calls. The control, a program that checks a path and then opens it, must fail in
+the same race.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def top(tmp_path: Path) -> Path:
 def test_what_is_swapped_for_a_link_leads_nowhere(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = top / "ws"
     before, workspace, ended = outside(top), Workspace(root, state_dir=top / "state"), {True: 0, False: 0}
-    # A look takes less time than a change, and more of them fit between two exchanges.
+    # Reads take less time than changes, so more of them fit between two exchanges.
     turns = [call for look, change in zip(cycle(LOOKS), CHANGES * len(LOOKS)) for call in (look, look, look, change)]
     with Flipping(root / "dir", root / "flip", root / "file.txt", root / "flip.txt"):
         for tool, arguments in islice(cycle(turns), CALLS):
@@ -81,7 +82,7 @@ def test_what_is_swapped_for_a_link_leads_nowhere(top: Path, capsys: pytest.Capt
 
 
 def checked_and_read(root: Path) -> str | None:
-    """What a program gets that looks where a path leads, and then opens it."""
+    """Returns the content that a program reads if it checks where a path leads and then opens it."""
     path = root / "dir/secret.txt"
     try:
         return path.read_text() if path.resolve(strict=True).is_relative_to(root.resolve()) else None
@@ -90,7 +91,7 @@ def checked_and_read(root: Path) -> str | None:
 
 
 def outside(top: Path) -> dict[str, Any]:
-    """Names, contents and times: what was put there and taken away again shows too."""
+    """Returns names, contents and times, so that an entry that was added and removed again is noticed too."""
     return dict(seen(top / "outside"))
 
 

@@ -1,4 +1,4 @@
-"""The guide's page on Python, tried as it is written there."""
+"""The examples on the guide's page about Python work as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types are those of `wit/`, and the component has them."""
+"""The types are generated from `wit/`, and match the records of the component."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_component_has_the_records() -> None:
     found: dict[str, Any] = {}
     component = runtime().component
     for name, item in component.type.exports(runtime().engine).items():
-        # Commands are the host's own to run, and this one runs none.
+        # Only hosts that run commands need these functions, and this host does not.
         if name.startswith("paddock:files/commands@"):
             continue
         if name.startswith("paddock:files/") and isinstance(item.ty, wasm.ComponentInstanceType):
@@ -48,7 +48,7 @@ def test_the_component_has_the_records() -> None:
 
 
 def plain(shape: Any) -> Any:
-    """A shape by its kinds alone, as the component's types can be told."""
+    """Returns a shape by its kinds alone, in the form in which the component describes types."""
     if isinstance(shape, tuple):
         return shape[0], plain(shape[1])
     if shape in types.ENUMS:

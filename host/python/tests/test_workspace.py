@@ -1,4 +1,4 @@
-"""The library: what it opens, refuses and ends, and that threads and processes can share it."""
+"""The library: opening, refusals, limits, and use of a workspace by several threads and processes."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_threads_share_a_workspace(root: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    # No change of any thread was lost.
+    # The changes of all threads are in the file.
     assert (root / "a.txt").read_text() == "one\ntwo" + "+" * 80 + "\n"
 
 
@@ -303,7 +303,7 @@ def test_the_compiled_component_is_private_and_what_others_can_write_is_not_load
     first = kept.stat().st_mtime_ns
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
     assert kept.stat().st_mtime_ns == first, "it was compiled again"
-    # Cut short it does not load, and what somebody else could have written is not even tried.
+    # A truncated file does not load, and a file that another user could have written is not loaded at all.
     kept.write_bytes(kept.read_bytes()[:1000])
     kept.chmod(0o666)
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))

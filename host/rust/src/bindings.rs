@@ -1,4 +1,4 @@
-//! Generated from `wit/`: the only place that sees the component's own types.
+//! Bindings that are generated from `wit/`. No other module refers to the component's own types.
 
 #![allow(missing_docs, reason = "generated; each item is documented in wit/")]
 

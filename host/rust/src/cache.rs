@@ -14,7 +14,7 @@ use crate::directory::{Deferred, Directory, Walk, private_file};
 use crate::mount::way_to;
 use crate::user_directories;
 
-/// The directory that stores compiled code.
+/// The directory for compiled code.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Cache {
     /// The user's cache directory. Without one, each start compiles.
@@ -22,7 +22,7 @@ pub(crate) enum Cache {
     Users,
     /// A directory of the caller's choice.
     At(Directory),
-    /// None: each start compiles.
+    /// No directory: each start compiles.
     Off,
 }
 

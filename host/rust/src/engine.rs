@@ -87,7 +87,7 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// Sets what time limits and cancellation depend on.
+/// Sets the options on which time limits and cancellation depend.
 fn set_required(config: &mut Config) {
     config.epoch_interruption(true);
     config.concurrency_support(false);

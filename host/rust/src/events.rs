@@ -67,7 +67,7 @@ pub struct Output {
 pub struct FileWritten {
     /// Id of the call.
     pub call: String,
-    /// Time at which the host learned of it, in RFC 3339 and UTC.
+    /// Time at which the host learned of the write, in RFC 3339 and UTC.
     pub time: String,
     /// Path of the file, relative to the workspace.
     pub path: String,

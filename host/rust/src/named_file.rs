@@ -32,8 +32,8 @@ impl NamedFile {
         })
     }
 
-    /// Opens the file for reading. Fails if it is not a regular file, or if one of the names is a symbolic link
-    /// now.
+    /// Opens the file for reading. Fails if it is not a regular file, or if one of the names has become a symbolic
+    /// link.
     pub(crate) fn open(&self) -> Result<std::fs::File, Refused> {
         let Some((name, directories)) = self.names.split_last() else { return Err(Refused::NotRegular) };
         let directory = self.above.descend(directories.iter().map(OsString::as_os_str))?;

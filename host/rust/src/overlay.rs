@@ -21,7 +21,8 @@ const STATE: &str = "state";
 /// File with the host path of each root, to detect that an overlay is opened over other directories.
 const ROOTS: &str = "roots.json";
 
-/// Checkpoints, the number of the current layers, and the start of the layers' name.
+/// Names of the checkpoints directory and of the file with the number of the current layers, and prefix of the layers'
+/// names.
 const CHECKPOINTS: &str = "checkpoints";
 const CURRENT: &str = "current";
 const LAYERS: &str = "layers-";

@@ -81,7 +81,7 @@ impl Workspace {
 }
 
 fn no_overlay() -> ToolError {
-    ToolError::new(ErrorCode::Io, "the workspace is in no overlay, so that there is nothing to take over")
+    ToolError::new(ErrorCode::Io, "the workspace is in no overlay, so there is nothing to commit")
         .hint("open it with an overlay's name")
 }
 

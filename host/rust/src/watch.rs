@@ -111,7 +111,7 @@ impl<'w> Watch<'w> {
         is_well
     }
 
-    /// Asks a guest that did not make the call, since the guest that made it is gone.
+    /// Asks another guest for the requested paths, because the guest that made the call is gone.
     pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
         let accessed_paths = guest.run(CallBudget::within(PATIENCE), async |guest, store| {

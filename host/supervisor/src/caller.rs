@@ -1,4 +1,4 @@
-//! The thread whose call the supervisor serves: its arguments, memory, directories and descriptors.
+//! The thread whose system call the supervisor serves: its arguments, memory, directories and descriptors.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;

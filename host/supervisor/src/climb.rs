@@ -1,5 +1,5 @@
-//! Directories that contain a file, according to the kernel. A path only shows through which directories the file was
-//! reached.
+//! Directories that contain a file, according to the kernel. The path of a file shows only the directories through
+//! which it was reached.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;

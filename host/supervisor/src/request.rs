@@ -148,7 +148,7 @@ impl Request {
             }
             libc::SYS_kill if call.int(0) < 0 => Ok(Self::Group(call.int(0).wrapping_neg())),
             libc::SYS_setpriority if call.bits(0) == PRIO_PGRP => Ok(Self::Group(call.int(1))),
-            // IOPRIO_WHO_PGRP.
+            // The first argument is IOPRIO_WHO_PGRP.
             libc::SYS_ioprio_set if call.int(0) == 2 => Ok(Self::Group(call.int(1))),
             libc::SYS_setpriority | libc::SYS_ioprio_set => Ok(Self::Process(call.int(1))),
             libc::SYS_kill

@@ -375,7 +375,8 @@ fn last_names_that_are_directories_on_the_way_are_no_names() {
 #[test]
 fn requests_and_sockets_are_those_of_a_list() {
     let fixture = Fixture::new();
-    // SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFADDR, SIOCETHTOOL, FS_IOC_SETFLAGS, TIOCSTI, FIOSETOWN, FITRIM, BTRFS_IOC_SUBVOL_CREATE, CIFS_IOC_COPYCHUNK_FILE.
+    // The requests are SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFADDR, SIOCETHTOOL, FS_IOC_SETFLAGS, TIOCSTI, FIOSETOWN,
+    // FITRIM, BTRFS_IOC_SUBVOL_CREATE and CIFS_IOC_COPYCHUNK_FILE.
     let requests =
         [0x8912_u32, 0x8927, 0x8915, 0x8946, 0x4008_6602, 0x5412, 0x8901, 0xc018_5879, 0x5000_940e, 0x4004_cf03];
     for request in requests {

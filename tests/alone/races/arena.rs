@@ -18,7 +18,7 @@ pub struct Arena {
     outside: BTreeMap<PathBuf, Entry>,
 }
 
-/// Mode, time and content.
+/// Mode, modification time, time of the last status change and content of an entry.
 type Entry = (u32, i64, i64, Vec<u8>);
 
 impl Arena {

@@ -1,13 +1,13 @@
-//! The calls that are raced.
+//! The tool calls of the race test.
 
 use serde_json::{Value, json};
 
-/// Times that a call of `read_files` names each raced file.
+/// How often a call of `read_files` names each swapped file.
 const TIMES: usize = 4;
 /// Number of swapped names; a walk visits all of them.
 const NAMES: u64 = 5;
 
-/// A call, and the number of attempts that it counts for: one for each swapped name on its way.
+/// A call, and the number of attempts that it counts for: one for each swapped name on its path.
 pub struct Raced {
     pub operation: &'static str,
     pub tool: &'static str,
@@ -15,7 +15,8 @@ pub struct Raced {
     pub attempts: u64,
 }
 
-/// Returns the call of a number. A quarter of the calls are changes, which wait for the disk, and a quarter are walks.
+/// Returns the call with this number. A quarter of the calls change files and wait for the disk, and a quarter are
+/// walks.
 pub fn call(number: u64) -> Raced {
     match number % 4 {
         1 => return change(number / 4),
@@ -37,7 +38,7 @@ fn walk(number: u64) -> Raced {
         4 => all("list", "glob", json!({"pattern": "**/only-*"})),
         5 => all("list", "tree", json!({})),
         6 => one("list", "list_dir", json!({"path": "d"})),
-        // An error would name similar names.
+        // The error of a missing path would list similar names.
         _ => one("describe", "stat", json!({"path": "d/only-outside-2f9"})),
     }
 }

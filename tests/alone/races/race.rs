@@ -1,4 +1,4 @@
-//! Makes raced calls, and counts how they ended.
+//! Makes calls during swaps, and counts their results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,15 +14,16 @@ use super::calls::{self, Raced};
 use super::swap::Swapper;
 use crate::without::{openat2, without};
 
-/// Variable with the number of attempts for `calls_in_child`.
+/// Environment variable with the number of attempts for `calls_in_child`.
 pub const RACES_NOW: &str = "PADDOCK_RACES_NOW";
-/// Variable with the number of attempts, with and without `openat2` together.
+/// Environment variable with the total number of attempts, with and without `openat2`.
 const WANTED: &str = "PADDOCK_RACES";
 const QUICK: u64 = 200_000;
 
-/// A call ends by its own limit of time before that.
+/// Time after which a call counts as hung. The call's own time limit is shorter.
 const HUNG: Duration = Duration::from_secs(40);
-/// Calls after which it is looked what became of the disk; fewer changes than there are backups.
+/// Number of calls between two checks of the files. It is smaller than the number of retained backups, so that every
+/// backup is checked.
 const LOOKS_EVERY: u64 = 250;
 
 /// Results of the attempts of an operation.
@@ -35,7 +36,7 @@ struct Row {
     slowest: Duration,
 }
 
-/// Runs the control: without it, a clean run could be one without any race.
+/// Runs the control test, which shows that the races redirect a host that checks a path and then opens it.
 pub fn control() {
     let arena = Arena::new();
     let _swapper = Swapper::start(&arena.top);
@@ -67,7 +68,7 @@ pub fn in_child(is_without: bool) {
 /// Makes `wanted` attempts. Ends the process with a failure if the result of an attempt is neither inside the workspace
 /// nor a refusal.
 pub fn run(wanted: u64) {
-    // Whoever started it may be stopped.
+    // The parent process may be killed, and this process must end with it.
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     let arena = Arena::new();
     let workspace = Workspace::builder().root(arena.top.join("ws")).state_dir(arena.top.join("state")).build().unwrap();

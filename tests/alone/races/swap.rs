@@ -1,4 +1,4 @@
-//! The process that swaps names, as fast as it can.
+//! The process that swaps names as fast as possible.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-/// Variable with the directory for `swaps_in_child`.
+/// Environment variable with the directory for `swaps_in_child`.
 pub const SWAPS: &str = "PADDOCK_SWAPS_IN";
 
 /// Names in the workspace, and the names that replace them.
@@ -25,7 +25,7 @@ pub fn forever(directory: &Path) -> ! {
     std::process::exit(1)
 }
 
-/// Swaps until that is so.
+/// Swaps the names until `is_over` returns true.
 pub fn until(directory: &Path, is_over: impl Fn() -> bool) {
     let top = openat(CWD, directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     while !is_over() {
@@ -36,7 +36,7 @@ pub fn until(directory: &Path, is_over: impl Fn() -> bool) {
     }
 }
 
-/// The process, ended with this.
+/// The swapping process. It is killed when this value is dropped.
 pub struct Swapper(Child);
 
 impl Swapper {

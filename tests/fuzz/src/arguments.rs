@@ -1,4 +1,4 @@
-//! Arguments of every tool of every dialect: an answer, and one that reads changes nothing.
+//! Arguments of every tool of every dialect: each call returns, and a call that only reads changes nothing.
 
 use paddock_dialects::registry::DIALECTS;
 use paddock_dialects::spec::ToolTraits;

@@ -25,7 +25,7 @@ impl Fixture {
         Self { fs, policy: Policy::parse(policy, "paddock").unwrap() }
     }
 
-    /// Creates a workspace with a small tree that has links.
+    /// Creates a workspace with a small tree that contains links.
     pub fn furnished() -> Self {
         let fixture = Self::new();
         for (path, text) in [("a.txt", "one\ntwo\nthree\n"), ("dir/b.txt", "two\r\nthree\r\n"), ("dir/in/c", "x")] {

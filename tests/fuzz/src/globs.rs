@@ -1,5 +1,5 @@
-//! Glob patterns: the result comes in time, sorted, without duplicates, with existing paths only, and is the same page
-//! by page.
+//! Glob patterns: the result arrives in time, is sorted, and contains each existing path at most once. Pages and a
+//! single result are equal.
 
 use paddock_types::entry::Kind;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Ignore files: an answer, and never more than there is without them.
+//! Ignore files: every call returns, and never more entries than without the ignore files.
 
 use paddock_types::error::Code;
 use serde_json::{Value, json};

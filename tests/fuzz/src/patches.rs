@@ -1,4 +1,4 @@
-//! Patches: all of one is applied, or nothing.
+//! Patches: a patch is applied completely or not at all.
 
 use serde_json::json;
 

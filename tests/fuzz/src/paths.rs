@@ -1,4 +1,5 @@
-//! Paths: text that was written at a path is read there and lies in the workspace, and a refusal changes nothing.
+//! Paths: text that was written to a path can be read from it and is inside the workspace. A refused write changes
+//! nothing.
 
 use paddock_types::entry::Kind;
 use paddock_vfs::Filesystem;

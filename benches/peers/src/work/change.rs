@@ -1,4 +1,4 @@
-//! An edit of one file and a patch of ten, there and back in turns.
+//! Changes: an edit of one file and a patch of ten files. Each second run reverts the first.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::process::Invocation;
 use crate::trees::editable;
 use crate::{places, trees};
 
-/// The table of changes.
+/// Name of the table of changes.
 pub const GROUP: &str = "change";
 
 const FILES: usize = 10;
@@ -66,7 +66,7 @@ fn patches(bench: &Bench, paddock: &Paddock, top: &Path) -> Result<Row> {
         [("git apply", &peers.git, &["apply"]), ("patch", &peers.patch, &["--silent", "--strip=1"])];
     for (name, peer, arguments) in each {
         let dir = files(top, name, FILES)?;
-        // Else git takes the directory for a part of the repository around it.
+        // Without this variable, git would find the surrounding repository and treat the directory as a part of it.
         let program = invocation(peer.as_ref(), &dir).map(|program| program.env("GIT_CEILING_DIRECTORIES", top));
         let turns = program.ok_or(ABSENT).map(|program| {
             TURNS.map(|(old, new)| program.clone().args(arguments).stdin(patch("", old, new).into_bytes()))

@@ -1,4 +1,4 @@
-//! Searches in files.
+//! Searches in file contents.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -12,12 +12,13 @@ use crate::process::Invocation;
 use crate::text::{COMMON, RARE, TEN};
 use crate::trees::{Kind, Tree};
 
-/// The table of searches.
+/// Name of the table of searches.
 pub const GROUP: &str = "grep";
 
 const NO_RULES: &str = "knows no ignore rules";
 
-/// Files that a script of a few lines searches in seconds; of more, a round would take minutes.
+/// Maximum number of files for the scripts in Node and Python. They search so many files in seconds; with more, a round
+/// would take minutes.
 const SCRIPT_FILES: u64 = 20_000;
 const TOO_SLOW: &str = "takes most of the bench's time; the smaller trees tell its ratio";
 
@@ -26,11 +27,11 @@ const TOO_SLOW: &str = "takes most of the bench's time; the smaller trees tell i
 enum Output {
     Counts,
     Files,
-    /// Two lines of context on each side.
+    /// Lines that match, with two lines of context before and after.
     Context,
 }
 
-/// A search.
+/// A search: its pattern and options.
 pub struct Query {
     /// Description.
     pub name: &'static str,
@@ -183,7 +184,8 @@ fn ripgrep(rg: Invocation, query: &Query, rules: Rules, single: bool) -> Invocat
     rg.args(["--regexp", &query.pattern, "./"]).may_find_nothing()
 }
 
-/// The rules that paddock has: those of the tree, whether or not it is a repository, and none from elsewhere.
+/// ripgrep's options for Paddock's ignore rules: only ignore files of the searched tree apply, whether or not it is a
+/// repository.
 pub const RG_RULES: [&str; 4] = ["--no-require-git", "--no-ignore-global", "--no-ignore-parent", "--no-ignore-exclude"];
 
 fn gnu_grep(grep: Invocation, query: &Query, rules: Rules) -> Result<Invocation, &'static str> {
@@ -193,7 +195,7 @@ fn gnu_grep(grep: Invocation, query: &Query, rules: Rules) -> Result<Invocation,
     if query.multiline {
         return Err("searches line by line");
     }
-    // `grep` is fastest in a locale of single bytes.
+    // `grep` is fastest in a locale with single-byte characters.
     let grep = grep.env("LC_ALL", "C").args(["--recursive", "-I", "--extended-regexp", "--no-messages"]);
     let grep = match query.output {
         Output::Counts => grep.args(["--count", "--null"]),

@@ -1,4 +1,4 @@
-//! The work, by kind. Each module makes rows of one or two tables.
+//! The tasks by kind. Each module makes the rows of one or two tables.
 
 pub mod change;
 pub mod grep;
@@ -17,13 +17,13 @@ use crate::process::Invocation;
 
 /// Settings of all tasks.
 pub struct Bench {
-    /// The binary.
+    /// Path of the measured binary.
     pub paddock: PathBuf,
-    /// Who else takes part.
+    /// The other programs.
     pub peers: Peers,
-    /// Rounds that are measured.
+    /// Number of measured rounds.
     pub rounds: usize,
-    /// Load of the machine before the run.
+    /// Load average of the machine before the run.
     pub load: String,
     /// Names of the entrants that take part; all if the list is empty.
     pub only: &'static [&'static str],
@@ -37,17 +37,17 @@ impl Bench {
     }
 }
 
-/// Whether ignore rules and hidden names count.
+/// Whether ignore rules and hidden names are respected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// All files.
     Everything,
-    /// Files that neither `.gitignore` excludes nor have a name with a dot at the start.
+    /// Files that `.gitignore` does not exclude and whose names do not start with a dot.
     Respected,
 }
 
 impl Rules {
-    /// Both rules.
+    /// Both variants.
     pub const BOTH: [Self; 2] = [Self::Everything, Self::Respected];
 
     /// Returns the description for a row.
@@ -85,7 +85,7 @@ pub fn invocation(peer: Option<&Peer>, dir: &Path) -> Option<Invocation> {
     Some(Invocation::new(&peer?.program, dir))
 }
 
-/// Adds an entrant, or the reason why there is none.
+/// Adds an entrant, or records why it is missing.
 pub fn add<'a>(row: &mut Row, entrants: &mut Vec<Entrant<'a>>, name: &'static str, found: Result<Entrant<'a>, &str>) {
     match found {
         Ok(entrant) => entrants.push(entrant),

@@ -1,4 +1,4 @@
-//! Finding files by name, and naming all of them.
+//! Listings: finding files by name, and listing all names.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -12,20 +12,20 @@ use crate::process::Invocation;
 use crate::trees::{Kind, Tree};
 use crate::work::grep::RG_RULES;
 
-/// The table of names.
+/// Name of the table of listings.
 pub const GROUP: &str = "names";
 
-/// fd's counterpart of [`RG_RULES`].
+/// fd's equivalent of [`RG_RULES`].
 const FD_RULES: [&str; 3] = ["--no-require-git", "--no-global-ignore-file", "--no-ignore-parent"];
-/// The only tree that is shown as a tree: paddock shows no more than 10,000 entries.
+/// The only tree for which `tree` is measured, because Paddock's `tree` returns at most 10,000 entries.
 const SHOWN_AS_TREE: Kind = Kind::Generated(1_000);
 
-/// Requested names.
+/// Names that a listing requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Rust,
     Files,
-    /// Directories too.
+    /// Files and directories.
     Entries,
 }
 

@@ -11,12 +11,12 @@ use crate::measure::Row;
 use crate::paddock::Paddock;
 use crate::{places, trees};
 
-/// The table of reads.
+/// Name of the table of reads.
 pub const GROUP: &str = "read";
 
 const PAGE: u64 = 200;
 
-/// Pages of a small text and of a large one.
+/// Adds the rows for a page of a small text and of a large one.
 pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
     let texts = trees::texts()?;
     let paddock = Paddock::open(&bench.paddock, &texts)?;

@@ -1,4 +1,4 @@
-//! The same tasks through servers of the Model Context Protocol.
+//! Tasks through servers of the Model Context Protocol.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -21,16 +21,16 @@ use crate::process::Run;
 use crate::trees::{Kind, Tree, editable};
 use crate::{paddock, places, trees};
 
-/// The table of kept servers.
+/// Name of the table of calls to running servers.
 pub const GROUP: &str = "MCP";
-/// The table of starts.
+/// Name of the table of server starts.
 pub const START_GROUP: &str = "MCP start";
 
-/// A part of the names that are searched for; in lower case, since one server knows no other.
+/// Part of the names to find. It is in lower case because one server searches in lower case only.
 const NAME_PART: &str = "parser";
 const WIDE_ENTRIES: usize = 1_000;
 
-/// Whose server.
+/// Server program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flavor {
     Paddock,
@@ -162,7 +162,7 @@ fn value(value: u8) -> String {
     format!("let value = {value};")
 }
 
-/// Returns whether a path is compared. One server ignores letter case; its additional results are left out.
+/// Returns whether a path is compared. One server ignores letter case; its additional results are not compared.
 fn is_wanted(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains(NAME_PART))
 }
@@ -183,14 +183,14 @@ pub fn rows_of_tree(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<(
     if matches!(tree.kind, Kind::Generated(10_000) | Kind::Registry) {
         rows.push(kept(bench, &tree.kind.to_string(), "search by name", &tree.top, Work::Search)?);
     }
-    // Paddock shows no more than 10,000 entries.
+    // Paddock's `tree` returns at most 10,000 entries.
     if tree.kind == Kind::Generated(1_000) {
         rows.push(kept(bench, &tree.kind.to_string(), "directory tree", &tree.top, Work::Tree)?);
     }
     Ok(())
 }
 
-/// Returns the row of a task by servers that are started for it, so that the peak memory belongs to this task.
+/// Returns the row of a task. The servers are started for this task alone, so that the peak memory belongs to it.
 fn kept(bench: &Bench, tree: &str, name: &str, root: &Path, work: Work) -> Result<Row> {
     let mut row = Row::new(GROUP, tree, name);
     let mut entrants = Vec::new();
@@ -249,7 +249,8 @@ fn entrant<'a>(
         run: Box::new(move |round| {
             let (tool, arguments) = turns.get(round % turns.len()).context("no turn")?;
             let (time, output) = server.borrow_mut().call(tool, arguments)?;
-            // An error is fast and would look like a good time. Errors are short, so only short answers are parsed.
+            // An error takes little time and would look like a fast answer. Errors are short, so only short answers are
+            // parsed.
             if output.len() < 4096 {
                 mcp::result(&output)?;
             }

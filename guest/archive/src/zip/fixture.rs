@@ -2,7 +2,7 @@
 
 use miniz_oxide::deflate::compress_to_vec;
 
-/// An entry as it is written, true or not.
+/// An entry of an archive, with true or false headers.
 #[derive(Clone)]
 pub struct Forged {
     /// The name in the directory.

@@ -14,9 +14,9 @@ use crate::zip::name::Refused;
 use crate::zip::{MAX_TOTAL_BYTES, name};
 
 const OPERATION: &str = "unpack";
-/// Characters of an entry's name that a failure shows.
+/// Maximum number of characters of an entry's name in an error.
 const MAX_SHOWN: usize = 200;
-/// Compressed data that is patched into another archive's: bit 5 of an entry's flags.
+/// Bit 5 of an entry's flags: the data is a patch for data of another archive.
 const PATCHED: u16 = 1 << 5;
 
 /// Mask and values of the file type in a mode.
@@ -31,7 +31,7 @@ const EXECUTABLE: u32 = 0o111;
 pub struct Member<'a> {
     /// Path below the destination, without a `/` at the end; empty for the top itself.
     pub path: String,
-    /// Whether it is a directory; else it is a file.
+    /// Whether the entry is a directory; otherwise it is a file.
     pub is_dir: bool,
     /// Size of the content in bytes, from the header.
     pub size: u64,
@@ -191,7 +191,7 @@ fn check_method(record: &ZipFileHeaderRecord<'_>) -> std::result::Result<bool, S
 struct Taken(Vec<Range<u64>>);
 
 impl Taken {
-    /// Takes the bytes of one more entry; whether all of them were free.
+    /// Adds the byte range of one more entry. Returns whether it overlaps no earlier range.
     fn take(&mut self, range: Range<u64>) -> bool {
         let next = self.0.partition_point(|taken| taken.start < range.start);
         let before = next.checked_sub(1).and_then(|before| self.0.get(before));
@@ -209,14 +209,14 @@ enum Node {
     File,
     /// A directory with an entry.
     Directory,
-    /// A directory without an entry, above another entry.
+    /// A directory that has no entry of its own, but contains another entry.
     Implied,
 }
 
-/// Refuses paths that are there twice, under one spelling or under two that some
-/// file systems take for one; and more files and directories than a call makes.
+/// Refuses paths that occur twice, in one spelling or in two that some file systems treat as equal. Also refuses more
+/// files and directories than one call may create.
 fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<()> {
-    // Nodes by the number of their directory and the key of their name.
+    // Nodes by the number of their parent directory and the key of their name.
     let mut known: HashMap<(usize, String), (usize, &str, Node)> = HashMap::new();
     for member in members.iter().filter(|member| !member.path.is_empty()) {
         let refuse = |cause: &str| Err(refused(archive, &member.path, Code::InvalidArgument, cause));

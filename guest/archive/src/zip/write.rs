@@ -12,7 +12,7 @@ use crate::zip::name;
 
 /// Compression level: the default of most tools.
 const LEVEL: u8 = 6;
-/// The first second that an archive can hold, and the last one: 1980-01-01 and 2107-12-31.
+/// Earliest and latest second that an archive can store: 1980-01-01 and 2107-12-31.
 const TIMES: (u64, u64) = (315_532_800, 4_354_819_198);
 /// Modes of packed files and directories, since WASI reports none.
 const FILE_MODE: u32 = 0o100_644;
@@ -42,7 +42,7 @@ impl Writer {
         entry.finish(DataDescriptorOutput::new(rawzip::crc32(content), content.len() as u64)).map(drop)
     }
 
-    /// Bytes so far, without the directory at the end.
+    /// Returns the size so far in bytes, without the directory at the end.
     pub fn size(&self) -> u64 {
         self.0.stream_offset()
     }

@@ -15,11 +15,12 @@ const LINES: [&str; 9] =
 
 #[derive(Default, Debug)]
 struct Tally {
-    /// All programs that apply the patch have the same result, or none applies it.
+    /// Patches for which all programs that apply the patch have the same result, or no program applies it.
     same: usize,
-    /// The other programs apply it in different places, since its lines occur several times.
+    /// Patches that the other programs apply in different places, because the lines occur several times.
     ambiguous: usize,
-    /// The lines are not where the patch says, and ours finds no unique place for them; the others search by other rules.
+    /// Patches whose lines are not at the stated place. Paddock finds no unique place for them, and the other programs
+    /// search by other rules.
     moved: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A file system that finds an entry by other names than its own, as those of macOS and Windows do.
+//! A file system that finds an entry by several names, as those of macOS and Windows do.
 
 use paddock_types::entry::Time;
 use paddock_vfs::memory::MemoryFs;
@@ -19,7 +19,7 @@ fn short(name: &str) -> String {
 }
 
 impl Folding<'_> {
-    /// Returns the name of the entry that `name` means; the name itself if there is none.
+    /// Returns the stored name of the entry that `name` finds, or `name` if there is no such entry.
     fn own(&self, dir: &Dir, name: &str) -> FsResult<String> {
         let wanted = folded(name);
         let mut entries = self.0.list(dir)?.entries.into_iter().map(|entry| entry.name);
@@ -76,7 +76,8 @@ impl Filesystem for Folding<'_> {
         self.0.link(dir, &self.own(dir, name)?, to_dir, &self.own(to_dir, to)?)
     }
 
-    /// A rename to another name of the same entry changes its name; one to the name of another entry replaces that.
+    /// Renames an entry. Another name of the same entry becomes its stored name; another entry at the new name is
+    /// replaced.
     fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
         let (from, taken) = (self.own(dir, name)?, self.own(to_dir, to)?);
         if self.0.is_same_dir(dir, to_dir)? && from == taken {

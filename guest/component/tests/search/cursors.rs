@@ -72,7 +72,7 @@ fn of_names_is_good_for_its_order_only() {
     }
 }
 
-/// Pages of listings end at the bytes of a result, and continue to the same whole.
+/// Pages of listings end at the limit of bytes, and together give the complete listing.
 #[test]
 fn of_every_listing_is_bounded_in_bytes() {
     let fs = memory();
@@ -102,7 +102,7 @@ fn of_every_listing_is_bounded_in_bytes() {
         let all = page_of(&fs, &policy, unlimited(&request));
         assert_eq!(all, whole, "{request:?}");
     }
-    // A tree has no cursor: it says that there is more, and upper levels come first.
+    // A tree has no cursor. Its text says that entries are missing, and upper levels come first.
     let args = Tree { limit: 1_000, ..Tree::of(".".to_owned()) };
     let tree = |policy: &Policy| match run_with(&fs, policy, Request::Tree(args.clone())).unwrap() {
         Response::Tree(tree) => tree,

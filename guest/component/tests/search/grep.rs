@@ -39,7 +39,7 @@ proptest! {
         prop_assert_eq!(found, plainly(pattern, &text));
     }
 
-    /// Patterns with a literal prefilter, in texts full of fragments of their literals.
+    /// Patterns with a literal prefilter, in texts with many fragments of their literals.
     #[test]
     fn finds_what_has_literals_in_it(
         text in "(need|needle|NEEDLE|ſtop|stop|STOP|kelvin|\u{212a}elvin|_in|xx_get|get_|[ a-e_]{1,9}|\n|\r\n){0,60}",
@@ -194,7 +194,7 @@ fn what_a_pattern_may_be() {
 #[test]
 fn whole_words() {
     let fs = tree(&[("a.txt", "get\ngetter\nforget\ncafé get\nget_\n")]);
-    // In Windows-1252, where the letter after `get` is a byte that is not UTF-8.
+    // The text is in Windows-1252, where the letter after `get` is a byte that is not UTF-8.
     let bytes: Vec<u8> = "caf\u{e9} na\u{ef}ve d\u{e9}j\u{e0} vu get\u{e9}\n".chars().map(|c| c as u8).collect();
     put(&fs, "b.txt", &bytes);
     for pattern in ["get", r"\bget\b"] {

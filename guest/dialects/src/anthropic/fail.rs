@@ -25,7 +25,7 @@ fn message(failed: &FailedCall<'_>) -> String {
     let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);
     let old_str = failed.text("old_str");
     match error.code {
-        // There is nothing below a file; only a new path names its mistake.
+        // A path below a file does not exist; only the error for a new path names the mistake.
         Code::NotFound | Code::NotADirectory
             if error.code == Code::NotFound || (is_memory && !matches!(command.as_str(), "create" | "rename")) =>
         {
@@ -41,7 +41,7 @@ fn message(failed: &FailedCall<'_>) -> String {
         Code::AlreadyExists => {
             format!("File already exists at: {path}. Cannot overwrite files using command `create`.")
         }
-        // Only the error of a link that leads out has a path: the one in the workspace.
+        // Only the error for a link that leads out contains a path, and it is the path in the workspace.
         Code::OutsideWorkspace if is_memory => match &error.path {
             Some(path) => format!("Path /{path} would escape {MEMORY_ROOT} directory"),
             None => error.message.clone(),

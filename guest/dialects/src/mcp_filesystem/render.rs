@@ -130,7 +130,7 @@ pub fn diff(path: &str, unified: &str) -> String {
     let hunks = unified.split_inclusive('\n').skip_while(|line| !line.starts_with("@@"));
     let mut diff = format!("Index: {path}\n{}\n--- {path}\toriginal\n+++ {path}\tmodified\n", "=".repeat(67));
     for line in hunks {
-        // In a header, a range of one line has its count too.
+        // In a hunk header, the reference server also writes the count of a range of one line.
         let is_header = line.starts_with("@@");
         let mut has_count = true;
         for character in line.chars() {

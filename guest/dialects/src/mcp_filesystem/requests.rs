@@ -81,8 +81,8 @@ pub(super) fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-/// Returns `excludePatterns` as the reference reads them: relative to `path`, but at any depth for those of a tree
-/// without `*`.
+/// Returns `excludePatterns` as the reference server interprets them: relative to `path`. In a tree, a pattern without
+/// `*` matches at any depth.
 pub(super) fn excluded(args: &Args, is_tree: bool) -> Vec<String> {
     let mut globs = args.texts("excludePatterns");
     globs.retain(|glob| !glob.is_empty());
@@ -93,7 +93,8 @@ pub(super) fn excluded(args: &Args, is_tree: bool) -> Vec<String> {
     globs
 }
 
-/// Adds `prefix`, so that a bare name matches there and not at every depth. A glob that is refused stays as it is.
+/// Adds `prefix`, so that a bare name matches only below it and not at every depth. A glob that is refused stays
+/// unchanged.
 fn anchor(glob: &mut String, prefix: &str) {
     if !glob.is_empty() && !glob.starts_with(['/', '!']) {
         glob.insert_str(0, prefix);

@@ -146,7 +146,7 @@ const LISTED_CALLS: u32 = 20;
 pub fn restore(args: &Args) -> Result<Request> {
     let (path, backup) = (args.opt_text("path"), args.opt_text("backup"));
     let last = args.opt_whole("last").map(|last| u32::try_from(last).unwrap_or(u32::MAX));
-    // A call that names nothing to undo must not undo anything.
+    // A call without arguments must not undo anything.
     if path.is_none() && backup.is_none() && last.is_none() {
         return Ok(Request::History(request::History { limit: LISTED_CALLS }));
     }

@@ -32,11 +32,11 @@ pub fn list(list: &List, names: &Names) -> String {
 
 /// Number of lines after which a directory gets a heading, though the heading above it covers it too.
 const OWN_HEADING_LINES: usize = 8;
-/// Number of lines whose common directory becomes a heading.
+/// Minimum number of lines whose common directory becomes a heading.
 const COMMON_LINES: usize = 4;
 
-/// Appends a line for each path, with its end. Paths below the same directory follow a line with the directory, each
-/// with the rest of its path after one space, which costs a model no token.
+/// Appends a line for each path, with its suffix. Paths below one directory follow a heading with the directory, each
+/// with the rest of its path after one space, which adds no token.
 fn path_lines(text: &mut String, lines: &[(&str, String)]) {
     let mut heading: Option<&str> = None;
     for (index, (path, end)) in lines.iter().enumerate() {
@@ -55,7 +55,7 @@ fn path_lines(text: &mut String, lines: &[(&str, String)]) {
                 let _ = writeln!(text, " {}{end}", printable(rest));
             }
             None => {
-                // A name that begins with a space must not pass for a path below a heading.
+                // A name that begins with a space must not look like a path below a heading.
                 let start = if path.starts_with(' ') { "./" } else { "" };
                 let _ = writeln!(text, "{start}{}{end}", printable(path));
                 heading = Some(*path).filter(|_| end == "/");

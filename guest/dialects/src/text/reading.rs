@@ -46,7 +46,7 @@ pub fn read(read: &Read, names: &Names) -> String {
     text
 }
 
-/// Says how to read what a page leaves out of its lines.
+/// Adds how to read the parts of lines that the page left out.
 fn add_cuts(tail: &mut String, read: &Read, names: &Names) {
     let mode = names.name(Term::Mode);
     let is_raw = read.content.contains(RAW_CUT_MARK);
@@ -61,7 +61,7 @@ fn add_cuts(tail: &mut String, read: &Read, names: &Names) {
     }
 }
 
-/// Says which lines a read returned, and which value of the argument `offset` continues it.
+/// Returns which lines a read returned, and which value of the argument `offset` continues it.
 pub fn continuation(read: &Read, offset: &str, next: u64) -> String {
     format!("[{}]", continues(read, offset, next))
 }
@@ -72,7 +72,7 @@ fn continues(read: &Read, offset: &str, next: u64) -> String {
     format!("{unit} {}-{}{of}; {offset}={next} continues", read.start_line, read.end_line)
 }
 
-/// Says that a read returned no lines because it began at the end of the file or past it; empty if it returned lines.
+/// Returns the note that a read began at or past the end of the file and has no lines; empty if it has lines.
 pub fn no_lines(read: &Read) -> String {
     match read.total_lines.filter(|total| *total > 0 && read.end_line == 0) {
         Some(1) => "[no lines: the file has 1 line]".to_owned(),
@@ -102,7 +102,7 @@ fn add(tail: &mut String, words: &str) {
     tail.push_str(words);
 }
 
-/// Says which line endings a read has that numbered lines do not show, on a line of its own; empty if it has none.
+/// Returns a line about the line endings that numbered lines do not show; empty if there are none.
 pub fn endings(read: &Read) -> String {
     let mut tail = String::new();
     add_line_endings(&mut tail, read);

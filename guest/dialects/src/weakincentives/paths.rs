@@ -7,10 +7,10 @@ use crate::args::Args;
 /// Maximum number of names in a path to write, and of characters in each.
 const MAX_DEPTH: usize = 16;
 const MAX_NAME: usize = 80;
-/// A pattern for any text, `/` included.
+/// A glob that matches any path, including those with `/`.
 const ANY: &str = "{*,*/**/*}";
 
-/// Returns the argument `path` of a tool that lists or searches; empty, it is the root.
+/// Returns the argument `path` of a tool that lists or searches; an empty path is the root.
 #[inline(never)]
 pub fn directory(args: &Args) -> String {
     let path = args.text("path");
@@ -24,8 +24,8 @@ pub fn named(args: &Args, operation: &str) -> Result<String> {
     if path.is_empty() { Err(Error::at(Code::InvalidPath, operation, "", "the path is empty")) } else { Ok(path) }
 }
 
-/// Returns the argument `path` of a tool that makes a file or directory, within the bounds of the original. The depth of
-/// an absolute path may be that of the root.
+/// Returns the argument `path` of a tool that creates a file or directory, within the limits of the original. An
+/// absolute path may be deeper, because it may include the path of the root.
 #[inline(never)]
 pub fn made(args: &Args, operation: &str) -> Result<String> {
     let path = named(args, operation)?;
@@ -47,10 +47,10 @@ pub fn made(args: &Args, operation: &str) -> Result<String> {
     Ok(path)
 }
 
-/// Returns the glob that matches what `pattern` matches in Python's `fnmatch`, where `*` matches `/` too. Unlike there,
-/// `**/` also matches no directory, and braces are special.
+/// Returns the glob that matches what `pattern` matches in Python's `fnmatch`, where `*` matches `/` too. Unlike in
+/// `fnmatch`, `**/` also matches no directory, and braces are special.
 pub fn fnmatch(pattern: &str) -> String {
-    // With a `/` at the start, a glob is compared with paths, not with names.
+    // A glob that starts with `/` is compared with paths, not with names.
     let mut glob = String::from("/");
     let mut rest = pattern.trim_start_matches('/');
     while let Some(at) = rest.find(['*', '[']) {
@@ -60,7 +60,7 @@ pub fn fnmatch(pattern: &str) -> String {
             // The first character of a class is part of it, even if it is a bracket.
             let first = if class.starts_with('!') { 2 } else { 1 };
             let end = class.char_indices().skip(first).find(|(_, c)| *c == ']').map(|(at, _)| at + 1);
-            // A bracket that begins no class is a character.
+            // A bracket that is never closed is an ordinary character.
             let (class, after) = end.and_then(|end| class.split_at_checked(end)).unwrap_or(("[]", class));
             glob.extend(["[", class]);
             rest = after;

@@ -1,4 +1,4 @@
-//! Reads: all requested lines for a program, and as much of them as a model is shown.
+//! Reads: the value has all requested lines, and the text as many as a model can be shown.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ pub fn read(args: &Args) -> Result<Request> {
     let limit = match args.opt_signed("limit").map(u64::try_from) {
         None => Some(PAGE_LINES),
         _ if args.opt_signed("limit") == Some(-1) => None,
-        // An empty page has the number of lines of the file too.
+        // An empty page must also report the number of lines of the file.
         Some(Ok(limit)) => Some(limit.max(1)),
         Some(_) => return Err(Error::argument("limit", "it has to be at least 0, or -1 for all lines")),
     };

@@ -88,8 +88,7 @@ pub fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     Ok(listed(asked, value, Response::Glob(glob), rest))
 }
 
-/// Returns notes about a pattern of names that matches nothing. Those of the search are about the pattern as it was
-/// rewritten.
+/// Returns notes about a name pattern without matches. The notes of the search itself describe the rewritten pattern.
 #[inline(never)]
 fn notes(pattern: &str) -> Vec<String> {
     let mut notes = paddock_ops::advice::of_glob(pattern);
@@ -136,7 +135,7 @@ pub fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     Ok(reported(value, render(&Response::Grep(grep), &asked.names)).truncated(truncated))
 }
 
-/// Cuts a long line around its match, for the text that a model reads. The value has the whole line.
+/// Shortens a long line around its match in the text for the model. The value has the whole line.
 fn shorten(found: &mut response::GrepMatch) {
     let at = |offset: u64| usize::try_from(offset.saturating_sub(found.text_start)).unwrap_or(usize::MAX);
     let start = if at(found.match_end) > MAX_LINE { at(found.match_start).saturating_sub(MAX_LINE / 4) } else { 0 };

@@ -5,10 +5,10 @@ use paddock_types::response::PatchAction;
 
 use crate::apply_patch::{Planned, head};
 
-/// Returns the lines that were added to a file and removed from it.
+/// Returns the numbers of lines that were added to a file and removed from it.
 ///
-/// The hunks of a patch count against the content that they change. If that content came from another path, or left
-/// this one, they do not tell how the file at this path has changed.
+/// The hunks of a patch count relative to the content that they change. If that content was moved to or from another
+/// path, the counts of the hunks are not those of the file at this path.
 pub fn of(file: &Planned, action: PatchAction) -> (u64, u64) {
     let lines = |content: &Option<Vec<u8>>| content.as_deref().map_or(0, text_lines);
     match action {

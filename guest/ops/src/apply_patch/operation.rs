@@ -1,4 +1,4 @@
-//! What approval, the audit log and execution ask of a patch.
+//! Patches as an operation: execution, the plan for approval, and the record for the audit log.
 
 use paddock_types::accessed_paths::{WriteMode, Written};
 use paddock_types::error::Result;

@@ -82,7 +82,8 @@ impl<'w> AccessChecker<'w> {
             Some(unchangeable) => return Some(unchangeable.cause()),
             None => {}
         }
-        // A directory renamed to this path would bring its own entry at the blocked path, and a link can lead anywhere.
+        // A directory that is renamed to this path could contain an entry at the blocked path, and a link can lead
+        // anywhere.
         let is_ancestor_of_blocked =
             top.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(below));
         is_ancestor_of_blocked.then(|| "an entry below that path is closed to all tools".to_owned())

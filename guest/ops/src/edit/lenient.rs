@@ -17,15 +17,16 @@ use crate::edit::MAX_COUNTED;
 const MAX_UNITS: usize = 10_000;
 
 /// Returns the splices for a text at `range` that differs from the old text only in the kind of its spaces, quotes and
-/// dashes. What the old and the new text have in common stays as it is in the file. `None` if nothing changes, or if the
-/// edit is too large.
+/// dashes. Parts that the old and the new text have in common keep the characters of the file. Returns `None` if
+/// nothing changes, or if the edit is too large.
 pub fn alike(text: &str, range: &Range<usize>, edit: &Replacement) -> Option<Vec<Splice>> {
     let found = text.get(range.clone())?;
     let (old, new) = (units(&edit.old_text), units(&edit.new_text));
     if old.len() + new.len() > MAX_UNITS {
         return None;
     }
-    // Offsets of the characters that stand for those of the old text; its line feed stands for a whole line ending.
+    // Offsets of the file's characters that correspond to those of the old text; a line feed corresponds to a whole
+    // line ending.
     let has_pairs = !edit.old_text.contains('\r');
     let mut before = '\0';
     let mut starts = Vec::with_capacity(found.len() + 1);
@@ -108,8 +109,8 @@ fn leading(line: &str) -> &str {
     line.get(..line.len() - line.trim_start().len()).unwrap_or_default()
 }
 
-/// Indents a new line: the first line takes the indentation of the file, a later line adds its own excess over the old
-/// line.
+/// Indents a new line: the first line gets the indentation of the file, and a later line also its own additional
+/// indentation relative to the old line.
 fn indented(indent: &str, old: Option<&&str>, index: usize, line: &str) -> String {
     if index == 0 {
         return format!("{indent}{}", line.trim_start());

@@ -30,7 +30,7 @@ impl<'e> Mistakes<'e> {
         let is_in = |new: &&str| !find::occurrences(new, &edit.old_text, false, 1).is_empty();
         let is_consequence = error.code == Code::NoMatch && self.missing.iter().any(is_in);
         self.missing.push(&edit.new_text);
-        // The mistake to report is the one of the edit whose result this edit changes.
+        // The mistake to report is that of the edit whose result this edit would change.
         if is_consequence {
             return true;
         }
@@ -49,7 +49,7 @@ impl<'e> Mistakes<'e> {
         !is_last
     }
 
-    /// Fails if there are mistakes.
+    /// Fails if any mistakes were found.
     pub fn check(self, resolved: &ResolvedPath) -> Result<()> {
         self.all.map_or(Ok(()), |all| Err(all.on(OPERATION, &resolved.requested_path)))
     }

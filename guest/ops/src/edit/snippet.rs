@@ -1,4 +1,4 @@
-//! Lines around a change, for callers that show them with their answer.
+//! Lines around a change, for answers that include them.
 
 use encoding_rs::UTF_8;
 use paddock_text::lines::{Ender, Lines};

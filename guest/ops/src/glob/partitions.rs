@@ -25,7 +25,7 @@ const ENOUGH_CUTS: usize = 16;
 /// Maximum depth of cut points, and maximum number of entries visited to find them.
 const MAX_LEVEL: u32 = 5;
 const MAX_ENTRIES: u64 = 5_000;
-/// Target number of entries in a partition: smaller ones cost more to hand out than to search.
+/// Target number of entries in a partition: for a smaller one, the hand-over takes longer than the search.
 const PARTITION_ENTRIES: u64 = 1_024;
 /// A partition gets at most the estimated rest of the page divided by this number. Work past the end of the page is
 /// wasted.
@@ -174,7 +174,7 @@ impl Search<'_> {
     /// Appends the paths that a worker found in a partition, up to the end of the page. Returns false if the result is
     /// too imprecise: a page reports the entries skipped up to its last path, a worker reports only their total.
     fn take(&mut self, found: &Names, is_whole: bool) -> bool {
-        // Only a search entry by entry ends at the limit of bytes.
+        // Only a search entry by entry can end at the limit of bytes.
         if self.room.used + found.paths.len() >= self.room.bytes {
             return false;
         }

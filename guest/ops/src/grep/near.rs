@@ -1,4 +1,4 @@
-//! Notes about a search without a match.
+//! Notes about a search that found no match.
 
 use paddock_search::matcher::Matcher;
 use paddock_types::error::printable;

@@ -27,7 +27,7 @@ use crate::overlay::plan::{CommitAction, Conflict, Plan, TargetState, moved};
 use crate::overlay::{Transaction, failed};
 use crate::restore;
 
-const OPERATION: &str = "take over";
+const OPERATION: &str = "commit";
 /// Name of the note in the state directory.
 const NOTE: &str = "commit";
 const UNFINISHED: &str = "commit.new";

@@ -168,6 +168,6 @@ impl Transaction<'_> {
 
 /// Returns the error for a path that a symbolic link redirects elsewhere.
 pub fn moved(path: &str) -> Error {
-    Error::at(Code::ChangedSinceRead, "take over", path, "a directory on the way to it is a link now")
+    Error::at(Code::ChangedSinceRead, "commit", path, "a directory on the way to it is a link now")
         .hint("nothing was committed; check the link in the workspace, or leave the path out")
 }

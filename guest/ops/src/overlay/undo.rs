@@ -21,7 +21,8 @@ impl Transaction<'_> {
             for difference in outermost(&chosen) {
                 self.overlay.take_back(difference).map_err(fail)?;
             }
-            // Without its empty directories, the overlay is not listed any more.
+            // If only empty directories of the overlay are left, they are removed, so that the overlay is no longer
+            // listed.
             if self.overlay.changes().map_err(fail)?.is_empty() {
                 self.overlay.clear().map_err(fail)?;
             }

@@ -68,7 +68,7 @@ impl Page {
     }
 }
 
-/// Groups the splices that are shown as one line, because they are on the same line and close to each other. Returns
+/// Groups the splices that are rendered as one line, because they are close to each other on the same line. Returns
 /// ranges of indices.
 fn groups(text: &str, splices: &[Splice]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
@@ -93,7 +93,7 @@ fn groups(text: &str, splices: &[Splice]) -> Vec<Range<usize>> {
 fn render(text: &str, splices: &[Splice], group: &Range<usize>) -> Option<(String, String)> {
     let members = splices.get(group.clone())?;
     let (start, end) = (members.first()?.range.start, members.last()?.range.end);
-    // The text beside the matches has no match itself: there the line would be shown as it will not be.
+    // The text beside the matches must not contain another match, which would be rendered with its old text.
     let floor = group.start.checked_sub(1).and_then(|before| splices.get(before)).map_or(0, |splice| splice.range.end);
     let ceiling = splices.get(group.end).map_or(text.len(), |splice| splice.range.start);
     let before = text.get(text.ceil_char_boundary(start.saturating_sub(MAX_LINE)).max(floor)..start)?;

@@ -50,7 +50,7 @@ pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[P
     if plan == whole {
         return Ok(());
     }
-    // The checksum of the arguments decides with which of both the plan is compared.
+    // The checksum of the arguments decides which of the two forms the plan is compared with.
     let arguments = DIGEST_DIGITS + 1 + MARK;
     if plan.get(..arguments).and_then(|plan| plan.get(DIGEST_DIGITS..)) == whole.get(DIGEST_DIGITS..arguments) {
         now = whole;
@@ -118,14 +118,14 @@ pub fn open(cursor: &str) -> Result<(u64, &str)> {
     parts.and_then(|(lines, plan)| Some((lines.parse().ok()?, plan))).ok_or_else(|| no_plan(Term::Cursor))
 }
 
-/// Returns the arguments for which a plan is made.
+/// Returns the arguments without those that a plan does not cover.
 fn bare(args: &request::Replace) -> request::Replace {
     let mut bare = args.clone();
     (bare.plan, bare.cursor) = (None, None);
     bare
 }
 
-/// Returns the text that stands for a file with its content.
+/// Returns a text that identifies a file and its content.
 pub fn stamp(path: &str, content: &FileContent) -> String {
     format!("{path:?} {}", content.etag())
 }

@@ -1,32 +1,33 @@
-//! The subject of a failure as data, for dialects that render a text of their own, which their models know.
+//! The subject of a failure as data, for dialects whose models know a fixed text for it.
 
 use crate::error::Term;
 
 /// The subject of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// A line was asked for that is past the end.
+    /// The requested line is past the end of the file.
     PastEnd {
         /// Argument that requires it.
         argument: Term,
         /// Lines of the file.
         total: u64,
     },
-    /// A text is in several places of a file: the lines at which they start, as many as are listed.
+    /// A text occurs several times in a file. The value lists the first lines of the occurrences, as many as the
+    /// message lists.
     Occurrences(String),
     /// The entry is a directory, and a file is required.
     IsDirectory,
-    /// A patch changes a file that is not there.
+    /// The file that a patch changes does not exist.
     NoFileToPatch,
-    /// The context of a hunk is not in the file.
+    /// The file does not contain the context of a hunk.
     NoContext(String),
-    /// The old lines of a hunk are not in the file.
+    /// The file does not contain the old lines of a hunk.
     NoOldLines(String),
     /// Several parts of a patch do not apply: the requested path of each, and its subject.
     Failures(Vec<(String, Detail)>),
     /// A failure that has no other subject: its message.
     Message(String),
-    /// A patch in an envelope cannot be read.
+    /// An envelope of a patch cannot be parsed.
     Envelope {
         /// The line of the patch.
         line: usize,
@@ -42,12 +43,12 @@ pub enum EnvelopeFault {
     NoEnd,
     /// The patch changes nothing.
     NoSection,
-    /// This is no header of a section.
+    /// The line is not the header of a section.
     Header(String),
     /// The section of the file has no chunk.
     NoChunk(String),
     /// A chunk has no lines.
     NoLines,
-    /// This line of a chunk does not start as one.
+    /// The line of a chunk has no valid prefix.
     Line(String),
 }

@@ -79,7 +79,7 @@ pub struct Glob {
     pub exclude: Vec<String>,
     /// Directories are found too.
     pub directories: bool,
-    /// Symbolic links whose target is in the workspace are found too.
+    /// Whether symbolic links are found too, if their target is in the workspace.
     #[serde(skip)]
     pub links: bool,
     pub include_hidden: bool,

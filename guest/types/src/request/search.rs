@@ -45,7 +45,7 @@ pub struct Grep {
     /// Whether a list of files may have more bytes than other results, for a caller who cannot continue it.
     #[serde(skip)]
     pub unlimited: bool,
-    /// Whether lines are returned whole, for a program that reads them. Such a search has one instance.
+    /// Whether lines are returned whole, for a program that reads them. Such a search is not parallel.
     #[serde(skip)]
     pub whole_lines: bool,
 }

@@ -8,11 +8,11 @@ use paddock_types::error::{Code, Error, Result};
 use crate::checkpoint::check_name;
 use crate::memory::{Inode, MemoryContent, MemoryFs, Node};
 
-/// Checkpoints that there may be.
+/// Maximum number of checkpoints.
 const MAX_CHECKPOINTS: usize = 100;
 
 impl MemoryFs {
-    /// Keeps the tree of the workspace as it is.
+    /// Stores the present tree of the workspace under a name.
     pub fn checkpoint(&self, name: &str) -> Result<()> {
         check_name(name)?;
         let mut checkpoints = self.checkpoints.borrow_mut();

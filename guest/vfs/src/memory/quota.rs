@@ -30,12 +30,12 @@ impl Quota {
 }
 
 impl MemoryFs {
-    /// Bytes of all files, those of checkpoints included, that there may be.
+    /// Returns the maximum number of bytes of all files, including those of checkpoints.
     pub fn limit(&self) -> u64 {
         self.quota.limit.get()
     }
 
-    /// Allows no more bytes than that from now on.
+    /// Sets the maximum number of bytes of all files.
     pub fn set_limit(&self, bytes: u64) {
         if self.quota.limit.replace(bytes) != bytes {
             self.quota.forget();
@@ -51,7 +51,7 @@ impl MemoryFs {
         if !node.is_counted.get() { Ok(()) } else { self.reserve(after.saturating_sub(own) as u64) }
     }
 
-    /// Counts an entry that moves into a directory of the workspace.
+    /// Counts the bytes of an entry that moves into a directory of the workspace.
     pub(super) fn place(&self, dir: &Dir, moved: &Node) -> FsResult<()> {
         let is_counted = node(&dir.0)?.is_counted.get();
         if is_counted == moved.is_counted.get() {
@@ -82,7 +82,7 @@ impl MemoryFs {
     }
 }
 
-/// Bytes of the files at and below a node, without those that were seen before.
+/// Returns the bytes of the files at and below a node, without files in `seen`.
 fn sum(node: &Node, seen: &mut HashSet<*const Vec<u8>>) -> u64 {
     match &*node.content.borrow() {
         MemoryContent::File(bytes) if seen.insert(Rc::as_ptr(bytes)) => bytes.len() as u64,

@@ -10,12 +10,12 @@ use crate::overlay::node::Whiteouts;
 use crate::overlay::whiteouts::BaseEntry;
 use crate::{Dir, Fault, FsResult, Open};
 
-/// A name that is not as it is in the base.
+/// A name whose entry differs from that of the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The root's guest path.
     pub root: String,
-    /// The names that lead to it from its root; at least one.
+    /// The names from the root to the entry; at least one.
     pub path: Vec<String>,
     /// State of the base's entry when it was first replaced or removed; `None` if it did not exist. In a directory that
     /// was hidden as a whole, the present state of the base: [`OverlayFs::base_now`] of that directory shows whether it
@@ -104,7 +104,8 @@ impl OverlayFs<'_> {
 /// A directory in the layers that may contain differences.
 struct MergedDirectory {
     base: Option<Dir>,
-    /// The base's directory was hidden as a whole: everything in it is a difference that is not above just so.
+    /// Whether the base's directory was hidden as a whole. Every entry of the base's directory that the upper layer
+    /// does not contain unchanged is then a difference.
     is_hidden: bool,
     whiteouts: Option<Whiteouts>,
     upper: Option<Dir>,

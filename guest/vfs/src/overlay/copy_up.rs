@@ -132,8 +132,8 @@ impl OverlayFs<'_> {
         Ok(BaseEntry::File { size, sha256 })
     }
 
-    /// Gives the temporary file `to` the mode of a file of the base. WASI has no way to ask for it but a rename, which the
-    /// host refuses, since the base is read-only, after it has carried the mode over.
+    /// Gives the temporary file `to` the mode of a file of the base. WASI has no way to ask for it except a rename. The
+    /// host transfers the mode, and then refuses the rename because the base is read-only.
     pub(super) fn lend_mode(&self, to: &OpenLocation, from: &OpenLocation) {
         if self.lends_modes {
             drop(to.rename(self.inner, from));

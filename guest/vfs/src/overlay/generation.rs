@@ -79,7 +79,7 @@ impl OverlayFs<'_> {
         self.top.as_ref().map_or(Ok(None), |top| self.open_if_there(top, CHECKPOINTS))
     }
 
-    /// Makes a copy of `layers` count in place of those that do.
+    /// Replaces all layers by a copy of `layers`.
     fn replace_by(&self, layers: Option<Dir>) -> FsResult<()> {
         let fs = self.inner;
         let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;

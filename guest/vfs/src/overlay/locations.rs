@@ -69,7 +69,7 @@ impl OverlayFs<'_> {
         self.discard(UPPER, difference)
     }
 
-    /// Takes the mark of a name away.
+    /// Removes the whiteout of a name.
     pub fn discard_mark(&self, difference: &Difference) -> FsResult<()> {
         let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
         let names = above

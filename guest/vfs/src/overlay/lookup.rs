@@ -9,10 +9,10 @@ use crate::overlay::OverlayFs;
 use crate::overlay::node::Node;
 use crate::{Dir, Fault, File, FsResult, Listing, Open, Stat};
 
-/// A name that is there.
+/// An entry that exists in the overlay.
 pub(super) struct Found {
     pub(super) stat: Stat,
-    /// The directory of the layer that has it.
+    /// The directory of the layer that contains the entry.
     pub(super) dir: Dir,
     pub(super) is_upper: bool,
 }
@@ -64,7 +64,7 @@ impl OverlayFs<'_> {
             None => None,
             Some(base) => match self.inner.open_dir(&base, name) {
                 Ok(dir) => Some(dir),
-                // Something else than a directory is hidden by one above it.
+                // A directory of the upper layer hides a base entry that is not a directory.
                 Err(Fault::NotFound | Fault::NotDirectory | Fault::Link) if upper.is_some() => None,
                 Err(fault) => return Err(fault),
             },
@@ -80,7 +80,7 @@ impl OverlayFs<'_> {
     }
 
     pub(super) fn open_to_read(&self, node: &Node, name: &str) -> FsResult<File> {
-        // A walk has listed the directory, and opens all of its files.
+        // A walk lists a directory and then opens all of its files, so the listing saves a lookup in the upper layer.
         if let Some(base) = node.base().filter(|_| node.is_base_only(self.changed.get(), name)) {
             return self.inner.open_file(&base, name, Open::Read);
         }

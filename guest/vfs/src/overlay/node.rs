@@ -10,7 +10,7 @@ use crate::{Dir, Fault, FsResult};
 pub struct Node {
     /// Index of its root.
     pub root: usize,
-    /// The directory that holds it, and its name there; none of a root, and of one that was removed.
+    /// Parent directory, and the name in it; `None` for a root and for a removed directory.
     way: RefCell<Option<(Rc<Node>, String)>>,
     /// Directory of the base, if it is visible.
     base: RefCell<Option<Dir>>,
@@ -26,7 +26,7 @@ pub struct Node {
 /// Directories with the whiteouts of one directory.
 #[derive(Clone)]
 pub struct Whiteouts {
-    /// The directory that holds the other two.
+    /// The directory that contains the other two.
     pub(super) dir: Dir,
     /// Whiteouts of its names, if there are any.
     pub(super) at: Option<Dir>,
@@ -181,7 +181,7 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         let Some((above, name)) = self.way.take() else { return };
-        // Another may have been opened there since.
+        // Another directory may have been opened under this name since.
         if let Ok(mut below) = above.below.try_borrow_mut()
             && below.get(&name).is_some_and(|node| node.strong_count() == 0)
         {

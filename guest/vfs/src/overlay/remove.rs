@@ -57,7 +57,7 @@ impl OverlayFs<'_> {
             (true, false) => {
                 let aside = self.draft()?;
                 self.inner.rename(&found.dir, name, &aside.dir, &aside.name)?;
-                // A failure is ignored: nothing shows the draft, and the next change deletes it.
+                // A failure is ignored: the temporary directory is invisible, and the next change deletes it.
                 drop(copy_remove::remove(self.inner, &aside));
             }
             (false, _) => self.hide_dir(node, name)?,

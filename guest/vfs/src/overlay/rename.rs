@@ -57,7 +57,7 @@ impl OverlayFs<'_> {
         if source.base().is_some() {
             self.fill(&source)?;
         }
-        // Either may hide an entry of the base, which must stay hidden.
+        // Either name may hide an entry of the base, which must stay hidden.
         self.hide_dir(from, name)?;
         if there.is_some() {
             self.make_upper(&*self.open_below(into, to)?)?;
@@ -83,7 +83,8 @@ impl OverlayFs<'_> {
             self.lend_mode(&source, &OpenLocation { dir: base, name: to.to_owned() });
         }
         source.rename(self.inner, &target)?;
-        // Only now, or there would be a moment without either.
+        // The whiteout is created after the rename; otherwise neither the old nor the new entry would exist for a
+        // moment.
         self.mark(into, to, &was)
     }
 }

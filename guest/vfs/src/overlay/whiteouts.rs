@@ -19,7 +19,7 @@ use crate::{Dir, Fault, FsResult, Open};
 pub(super) const AT: &str = "at";
 pub(super) const IN: &str = "in";
 
-/// Bytes that a mark has at most: the target of a link is the largest part.
+/// Maximum size of a whiteout in bytes. The target of a link is the largest part of it.
 const MAX_MARK: u64 = 64 * 1024;
 
 /// An entry of the base when it was hidden: the JSON of its whiteout.
@@ -35,7 +35,8 @@ pub enum BaseEntry {
     },
     /// A directory.
     Directory {
-        /// SHA-256 over all that is in it: of each directory's entries in the order of their names, what each is.
+        /// SHA-256 of the content: for each directory, the kinds and contents of the entries in the order of their
+        /// names.
         sha256: String,
     },
     /// A symbolic link.
@@ -107,7 +108,7 @@ impl OverlayFs<'_> {
         Ok(at)
     }
 
-    /// Directories above that are open may have had no marks below them until now.
+    /// Open directories above the node may have had no whiteouts below them until now.
     fn renew_marks_above(&self, node: &Node) -> FsResult<()> {
         let mut next = node.way();
         while let Some((above, name)) = next {

@@ -251,10 +251,10 @@ fn short(id: &str) -> Option<(u64, u64)> {
     Some((ms.parse().ok()?, count))
 }
 
-/// Removes the records that the policy does not keep, and unfinished records of crashes.
+/// Removes the records that the policy does not retain, and unfinished records of crashes.
 ///
-/// Records of this call stay, whatever their size, and so do the records that an undo reads: their content is read after
-/// the record of the undo is written.
+/// Records of this call stay, whatever their size, and so do the records that an undo reads: their content is read
+/// after the record of the undo is written.
 fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, now_ms: u64) -> FsResult<()> {
     let kept = &workspace.policy.backups;
     let (mut ids, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| parts(name).is_some());

@@ -107,7 +107,7 @@ fn dot_dot_does_not_lead_out() {
             assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
             assert_eq!(error.hint_text().unwrap(), "use a path that does not pass through that link");
         }
-        // The caller's own `..`, after a link that was fine.
+        // The caller's own `..` follows a link that was resolved.
         leads(workspace, "into/..", ".", Kind::Directory);
     });
 }
@@ -407,7 +407,7 @@ fn above_a_root_in_a_whole_tree_is_that_tree() {
         leads(workspace, "/etc/os", "/etc/os", Kind::File);
         leads(workspace, "/srv/app/a", "a", Kind::File);
         fails(workspace, "../key", Code::Denied);
-        // Nothing is above it; a kernel stays there, and the next name is one below it.
+        // The root has no parent: as in a kernel, `..` stays there, and the next name is one below it.
         leads(workspace, "../../../etc/os", "/etc/os", Kind::File);
         leads(workspace, "to_top", "/", Kind::Directory);
         leads(workspace, "/..", "/", Kind::Directory);

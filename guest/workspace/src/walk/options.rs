@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Entries whose name starts with a dot.
     pub hidden: Hidden,
-    /// Show what ignore rules exclude, and `.git`.
+    /// Whether to include entries that ignore rules exclude, and `.git`.
     pub include_ignored: bool,
     /// Levels to descend; `None` is all.
     pub max_depth: Option<u32>,
     /// Entries to leave out, by paths below the top; a directory is left out with its content.
     pub exclude: GlobSet,
-    /// Names of the only entries to look at on the first levels.
+    /// Names of the only entries to visit, one per level, on the first levels.
     pub prefix: Vec<String>,
     /// Start of the walk; `None` is the top.
     pub start: Option<Start>,

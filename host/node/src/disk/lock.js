@@ -1,9 +1,9 @@
 /**
- * The lock beside a workspace's journals, which a changing call holds.
+ * The lock of a workspace, next to its journals. A call that changes files holds it.
  *
- * Node cannot lock a file. Where the system has `flock(1)`, that locks the file that this process holds open: the lock
- * is the one that the Rust host takes, and goes with the process. Elsewhere a file that names its holder stands
- * for it, which other hosts do not see.
+ * Node cannot lock a file. If the system has `flock(1)`, this program locks the file that this process holds open: it
+ * is the lock that the Rust host takes, and it ends with the process. Without `flock`, a file that names the holder
+ * serves as the lock, which other hosts do not see.
  */
 
 import { spawnSync } from 'node:child_process';

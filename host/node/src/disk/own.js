@@ -26,11 +26,13 @@ function configDirectories() {
 }
 
 /**
- * The directories that the environment names, and the one without them: a process with another environment uses that.
+ * Returns the directories that the environment names, and the default ones, which a process with another environment
+ * uses.
  *
  * @param {string | undefined} own
  * @param {string} shared
  * @param {string} usual
+ * /
  */
 function candidates(own, shared, usual) {
   const absolute = (/** @type {string | undefined} */ path) => (path && isAbsolute(path) ? [path] : []);

@@ -33,9 +33,9 @@ export function statePath(root, wanted) {
 export class StateDirectory {
   /** @type {import('./held.js').Holder} */
   #holder;
-  /** The directory that it is or will be made in, or one above that. @type {Directory} */
+  /** The state directory, or the deepest existing directory above it. */
   #above;
-  /** The names from there to the state directory. @type {string[]} */
+  /** The names from that directory to the state directory. */
   #names;
   /** @type {Held | undefined} */
   #held;

@@ -1,7 +1,7 @@
 /**
  * A path, followed name by name: the directory at its end, the links on it, and the names that do not exist yet.
  *
- * A path is followed when a workspace opens, and never again.
+ * A path is followed only when a workspace opens.
  */
 
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path';
 import { DescriptorDirectory, HAS_PROC, PathDirectory } from '../wasi/directory.js';
 import { same } from '../wasi/identities.js';
 
-/** Links that one path may go through, as on Linux. */
+/** Maximum number of links on one path, as on Linux. */
 const MAX_LINKS = 40;
 
 /** @typedef {import('../wasi/directory.js').Directory} Directory */
@@ -113,12 +113,12 @@ export class Walk {
     return this.links.some(isInRoot) && !this.identities.some((identity) => same(identity, root));
   }
 
-  /** The deepest directory that exists, opened to be read, for the caller to close. */
+  /** Gives up the deepest existing directory, opened for reading. The caller closes it. */
   openEnd() {
     return this.directory.open('.');
   }
 
-  /** Gives the caller one of its directories to close. @param {Directory} directory */
+  /** Gives up one of its directories. The caller closes it. */
   take(directory) {
     this.#open.delete(directory);
     return directory;
@@ -191,7 +191,7 @@ export class Walk {
   }
 }
 
-/** A directory by its path as the file system spells it, which may have another case. @param {Directory} directory @param {string} name */
+/** Returns a directory's path as the file system spells it, which may differ in letter case. */
 function passByPath(directory, name) {
   return PathDirectory.at(realpathSync.native(directory.entry(name)));
 }

@@ -1,4 +1,7 @@
-/** Runs calls over a tree in the guest's own memory: the guest is kept, and the tree goes with it. */
+/**
+ * Runs calls over a tree in the guest's own memory. The guest is reused for all calls, and the tree is lost when it
+ * ends.
+ */
 
 import { toolError } from '../errors.js';
 import { Guest } from '../guest.js';

@@ -1,4 +1,4 @@
-/** Trees in a directory of the browser's own file system (OPFS), or in any that a person gave the page. */
+/** Trees in a directory of the browser's private file system (OPFS), or in a directory that a person gave the page. */
 
 /** @typedef {FileSystemDirectoryHandle} Handle */
 
@@ -54,7 +54,7 @@ async function write(directory, path, content) {
   const [name] = path.split('/').slice(-1);
   const parent = await descend(directory, path.slice(0, -name.length));
   const file = await parent.getFileHandle(name, { create: true }).catch(async () => {
-    // A directory has the name.
+    // A directory has the file's name.
     await parent.removeEntry(name, { recursive: true });
     return parent.getFileHandle(name, { create: true });
   });
@@ -69,7 +69,7 @@ async function descend(directory, path) {
   for (const name of path.split('/').filter((name) => name !== '')) {
     const parent = directory;
     directory = await parent.getDirectoryHandle(name, { create: true }).catch(async () => {
-      // A file has the name.
+      // A file has the directory's name.
       await parent.removeEntry(name);
       return parent.getDirectoryHandle(name, { create: true });
     });

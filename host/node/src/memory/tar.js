@@ -1,4 +1,4 @@
-/** Trees as plain objects, and as the tar archives that the component takes and gives. */
+/** Trees as plain objects, and as the tar archives of the component. */
 
 import { packTar, unpackTar } from 'modern-tar';
 
@@ -37,6 +37,6 @@ export async function fromTar(archive) {
     if (header.type === 'symlink') tree.set(path, { link: header.linkname ?? '' });
     else tree.set(path, header.type === 'directory' ? null : (data ?? new Uint8Array(0)));
   }
-  // Not by assignment: a file may well be called `__proto__`.
+  // An assignment would not work for a file named `__proto__`.
   return Object.fromEntries(tree);
 }

@@ -55,76 +55,84 @@ export class MemoryWorkspace extends Workspace {
   }
 
   /**
-   * Replaces the whole tree by these files: texts or bytes by their paths, or null for a directory. The tree
-   * is unchanged on failure.
+   * Replaces the whole tree by these files: texts or bytes by their paths, or null for a directory. The tree is
+   * unchanged on failure.
    *
    * @param {Tree} tree
+   * /
    */
   async load(tree) {
     await this.loadTar(await toTar(tree));
   }
 
   /**
-   * All files with their bytes, links, and null for each empty directory, by their paths.
+   * Returns all files with their bytes, links, and null for each empty directory, by their paths.
    *
    * @returns {Promise<import('./zip.js').SavedTree>}
+   * /
    */
   async save() {
     return fromTar(await this.saveTar());
   }
 
   /**
-   * Replaces the whole tree by a ZIP archive's.
+   * Replaces the whole tree by the content of a ZIP archive.
    *
    * @param {Uint8Array} archive
+   * /
    */
   async loadZip(archive) {
     await this.load(fromZip(archive, this.#most));
   }
 
   /**
-   * The whole tree, as a ZIP archive.
+   * Returns the whole tree as a ZIP archive.
    *
    * @param {{skipLinks?: boolean}} [options] Leave symbolic links out, which a ZIP archive does not hold everywhere.
+   * /
    */
   async saveZip(options) {
     return toZip(await this.save(), options);
   }
 
   /**
-   * Replaces the whole tree by that in a directory of the browser's (`navigator.storage.getDirectory()`, or one that
-   * a person chose).
+   * Replaces the whole tree by the content of a browser directory (`navigator.storage.getDirectory()`, or one that a
+   * person chose).
    *
    * @param {FileSystemDirectoryHandle} directory
+   * /
    */
   async loadDirectory(directory) {
     await this.load(await fromDirectory(directory));
   }
 
   /**
-   * Makes a directory of the browser's hold the whole tree and nothing else.
+   * Makes a browser directory equal to the whole tree.
    *
    * @param {FileSystemDirectoryHandle} directory
    * @returns {Promise<string[]>} The symbolic links that were left out.
+   * /
    */
   async saveDirectory(directory) {
     return toDirectory(directory, await this.save());
   }
 
   /**
-   * Replaces the whole tree by a tar archive's.
+   * Replaces the whole tree by the content of a tar archive.
    *
    * @param {Uint8Array} archive
    * @returns {Promise<void>}
+   * /
    */
   loadTar(archive) {
     return this.invoke('session', 'load', [archive], { changing: true });
   }
 
   /**
-   * The whole tree, as a tar archive in path order.
+   * Returns the whole tree as a tar archive, in path order.
    *
    * @returns {Promise<Uint8Array>}
+   * /
    */
   saveTar() {
     return this.invoke('session', 'snapshot', [], { changing: false });

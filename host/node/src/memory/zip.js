@@ -3,7 +3,9 @@
 import { Unzip, UnzipInflate, Zip, ZipDeflate } from 'fflate';
 import { PaddockError, toolError } from '../errors.js';
 
-/** The first time that a ZIP archive can tell: the same tree makes the same bytes. */
+/**
+ * Earliest time that a ZIP archive can store. It is used for all entries, so that the same tree gives the same bytes.
+ */
 const EPOCH = new Date(1980, 0, 1);
 
 /** @typedef {Record<string, Uint8Array | null | {link: string}>} SavedTree */
@@ -66,13 +68,13 @@ export function fromZip(archive, most) {
   return Object.fromEntries(found);
 }
 
-/** Bytes of an archive that are inflated at a time, so that the end of a bomb is never made. */
+/** Number of compressed bytes that are inflated at a time, so that a decompression bomb stops soon after the limit. */
 const AT_ONCE = 64 * 1024;
 
 /** @param {Unzip} unzip @param {Uint8Array} archive */
 function read(unzip, archive) {
   try {
-    // Every archive starts with a file's header, or with its own end where there is no file.
+    // Every archive starts with the header of a file or, without files, with the end record.
     if (archive[0] !== 0x50 || archive[1] !== 0x4b) throw new Error('it does not start as one');
     for (let at = 0; at < archive.length; at += AT_ONCE) {
       unzip.push(archive.subarray(at, at + AT_ONCE), at + AT_ONCE >= archive.length);

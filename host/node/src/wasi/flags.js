@@ -4,17 +4,17 @@ import { constants } from 'node:fs';
 
 const { O_DIRECTORY = 0, O_NOCTTY = 0, O_NOFOLLOW: NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
 
-/** Fails where the name is a symbolic link. */
+/** Makes the open fail if the name is a symbolic link. */
 export const O_NOFOLLOW = NOFOLLOW;
 
-/** Neither a FIFO nor a terminal holds it up. */
+/** Prevents that the open of a FIFO or terminal blocks. */
 export const O_NOWAIT = O_NONBLOCK | O_NOCTTY;
 
-/** For any open of a name. */
+/** Flags of every open of a name. */
 export const NEVER_WAIT = O_NOFOLLOW | O_NOWAIT;
 
-/** For a directory that is to be read. */
+/** Flags of a directory that is opened for reading. */
 export const DIRECTORY = O_RDONLY | O_DIRECTORY | NEVER_WAIT;
 
-/** Linux's `O_PATH`, which Node does not name: a descriptor that tells what a name is, and reads and writes nothing. */
+/** Linux's `O_PATH`, which Node does not export: the descriptor identifies an entry, and cannot read or write it. */
 export const O_PATH = 0o10000000;

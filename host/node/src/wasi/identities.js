@@ -18,7 +18,7 @@ export function same(one, other) {
 
 /** @template V */
 export class IdentityMap {
-  /** By inode number first: a key of both would have to be put together at every look. @type {Map<bigint, Map<bigint, V>>} */
+  /** Values by inode number and then by device. A combined key would have to be built at every lookup. */
   #byInode = new Map();
 
   /** @param {Identity} identity */

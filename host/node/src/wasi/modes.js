@@ -31,7 +31,7 @@ export function metadataHash({ dev, ino, size, mode, mtimeNs, ctimeNs }) {
 /** FNV-1a over words of 64 bits. @param {bigint} seed @param {bigint[]} words */
 function hash(seed, words) {
   const step = (/** @type {bigint} */ sum, /** @type {bigint} */ word) => BigInt.asUintN(64, (sum ^ BigInt.asUintN(64, word)) * 0x100000001b3n);
-  // The upper half of a product depends on all of a word, and the lower one on its lower half alone.
+  // The upper half of a product depends on the whole word, its lower half only on the lower half of the word.
   const mixed = [seed, ...words].reduce((sum, word) => step(step(sum, word), sum >> 32n), 0xcbf29ce484222325n);
   return step(mixed, mixed >> 32n);
 }

@@ -19,7 +19,7 @@ export class OwnLinks {
     if (stat) this.#known.set(stat, [...(this.#known.get(stat) ?? []), { directory, name }]);
   }
 
-  /** Returns how many names of a file are of this kind. @param {Identity} file */
+  /** Returns the number of names of a file that the guest created. */
   count(file) {
     const isStill = (/** @type {{directory: Directory, name: string}} */ { directory, name }) => {
       const stat = look(directory, name);

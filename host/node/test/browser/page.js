@@ -9,7 +9,7 @@ const CHROMIUM = process.env.PADDOCK_CHROMIUM ?? '/usr/bin/chromium';
 const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const demo = fileURLToPath(new URL('../../demo', import.meta.url));
 
-/** Why tests in a browser are skipped, if they are. */
+/** Reason why tests in a browser are skipped, if any. */
 export const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install Debian's package chromium`;
 
 /**

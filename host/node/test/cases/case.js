@@ -1,4 +1,4 @@
-/** The case folders of the repository: what a case starts from, calls and expects. */
+/** The repository's cases: initial trees, calls and expected results. */
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { readTree } from './tree.js';
 
 const FOLDER = fileURLToPath(new URL('../../../../tests/cases', import.meta.url));
 
-/** Every case, by name. */
+/** Returns every case, by name. */
 export function allCases() {
   return folders(FOLDER).flatMap((operation) => folders(join(FOLDER, operation)).map((name) => readCase(`${operation}/${name}`)));
 }
@@ -32,7 +32,7 @@ function readCase(name) {
   };
 }
 
-/** What a case starts from: `input/`, and what git cannot hold. Paths are strings of bytes. */
+/** The initial tree of a case: `input/`, and the entries that git cannot store. Paths are strings of bytes. */
 function start(folder, steps) {
   const input = join(folder, 'input');
   const tree = existsSync(input) ? readTree(input) : new Map();

@@ -1,9 +1,9 @@
-/** Makes the calls of a case and notes their whole outcomes, without what differs from run to run. */
+/** Makes the calls of a case and records their complete outcomes, without the parts that differ between runs. */
 
-/** What `{root}` and `{outside}` stand for over the memory backend. */
+/** Values of `{root}` and `{outside}` over the memory backend. */
 export const IN_MEMORY = { root: '/workspace', outside: '/paddock-outside' };
 
-/** Makes the calls of a case one after the other; their outcomes. */
+/** Makes the calls of a case one after the other, and returns their outcomes. */
 export async function drive(given, names, workspace) {
   const [outcomes, noted] = [[], []];
   for (const call of given.calls) {
@@ -24,7 +24,7 @@ export function clear(text, names) {
   return text.replaceAll(names.root, '{root}').replaceAll(names.outside, '{outside}');
 }
 
-/** Arguments with names and values of earlier results in their places. */
+/** Replaces placeholders and references to earlier results in the arguments. */
 function filled(value, names, outcomes) {
   if (typeof value === 'string') {
     const [, index, path] = /^\$(\d+)\.(.*)$/s.exec(value) ?? [];
@@ -39,7 +39,7 @@ function lookUp(outcome, path) {
   return value;
 }
 
-/** Without times of this run, and with `{root}` and `{outside}` for absolute names. */
+/** Returns a value without the times of this run, and with `{root}` and `{outside}` in place of absolute paths. */
 function normal(value, key, names) {
   if (key === 'also_undone') return value.map(() => '<backup>');
   if (typeof value !== 'string') return mapped(value, (member, name) => normal(member, name, names));
@@ -56,17 +56,17 @@ function mapped(value, change) {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member, name)]));
 }
 
-/** Times since 2025 are of this run; earlier ones come from the case. */
+/** Times since 2025 are of this run; earlier times come from the case. */
 function withoutTimes(text) {
   return text.replace(/(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time, year) => (year < '2025' ? time : '<time>'));
 }
 
-/** The short ids of backups are times of this run. */
+/** The short ids of backups contain times of this run. */
 function withoutBackups(text) {
   return text.replace(/(^|[( ])1[7-9]\d{11}(?:-[0-9a-f]+)*(?= <time>|\]|; |\)| undoes)/gm, '$1<backup>');
 }
 
-/** What `changes` gives tells when it was given. */
+/** The tokens of `changes` contain the time of this run. */
 function withoutTokens(text) {
   return text.replace(/since=\d{13}-[0-9a-f]{16}/g, 'since=<token>');
 }

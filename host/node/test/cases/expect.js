@@ -1,4 +1,7 @@
-/** What a case expects: `result.json`, `expected/`, and what git cannot hold of the tree in `expected.json`. */
+/**
+ * Expected results of a case: `result.json`, `expected/`, and in `expected.json` the parts of the tree that git cannot
+ * store.
+ */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -6,10 +9,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTree } from './tree.js';
 
-/** Bytes beyond which a file is not kept whole. */
+/** Maximum size of a file whose content is recorded, in bytes. */
 const KEPT = 16 * 1024;
 
-/** Fails where results, to the byte, or the tree are not as expected. */
+/** Fails if results or tree are not as expected, byte for byte. */
 export function compare(given, observed) {
   const expected = readFileSync(join(given.folder, 'result.json'), 'utf8');
   assert.equal(`${JSON.stringify(observed.outcomes, null, 2)}\n`, expected);
@@ -32,7 +35,7 @@ function expectedTree(given) {
 }
 
 function kept(given, { tree, modes }) {
-  // Without a prototype: a file may well be called `__proto__`.
+  // The object has no prototype, because a file may be named `__proto__`.
   const kept = { plain: Object.create(null), rest: { entries: Object.create(null), modes: Object.create(null) } };
   for (const [path, node] of tree) {
     if (node.kind === 'file' && isPlain(path) && node.bytes.length <= KEPT) kept.plain[escaped(path)] = shown(node.bytes);
@@ -62,7 +65,7 @@ function isSame(node, other) {
   return node.kind === 'file' ? node.bytes.equals(other.bytes) : node.size === other.size;
 }
 
-/** Whether git holds a file of that name on every system, and takes no orders from it. */
+/** Returns whether git can store a file of this name on every system and does not interpret it. */
 function isPlain(path) {
   return path.split('/').every((name) => {
     const lower = name.toLowerCase();
@@ -72,7 +75,7 @@ function isPlain(path) {
   });
 }
 
-/** A path as `expected.json` has it. */
+/** Returns a path in the form of `expected.json`. */
 function escaped(path) {
   const bytes = Buffer.from(path, 'latin1');
   const text = bytes.toString();
@@ -86,14 +89,14 @@ function escapedByte(byte) {
   return byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** An object without a prototype. */
+/** Returns an object without a prototype. */
 function bare(members) {
   const object = Object.create(null);
   for (const [name, value] of members) object[name] = value;
   return object;
 }
 
-/** Bytes to compare, readable where they are text. */
+/** Returns bytes for a comparison, as text if they are readable. */
 function shown(bytes) {
   return bytes.toString('latin1');
 }

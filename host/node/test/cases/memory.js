@@ -1,9 +1,9 @@
-/** Runs a case over the memory backend, and what both backends need for links of a case that name absolute paths. */
+/** Runs a case over the memory backend, and replaces the placeholders in links for both backends. */
 
 import { IN_MEMORY, clear, drive, fill } from './drive.js';
 import { pack, unpack } from './tree.js';
 
-/** Seconds since 1970 that entries of an archive have where a case says nothing else. */
+/** Modification time of archive entries for which the case states none, in seconds since 1970. */
 const NOW = 1_750_000_000;
 
 /** Runs a case on a workspace in memory, which `create` makes with the policy of the case. */
@@ -16,13 +16,13 @@ export async function inMemory(given, create) {
   return { outcomes, tree: given.isAbsolute ? cleared(tree, IN_MEMORY) : tree };
 }
 
-/** What a case starts from, with other targets of links. */
+/** Returns the initial tree of a case with other link targets. */
 export function withTargets(start, change) {
   const tree = [...start.tree].map(([path, node]) => [path, node.kind === 'link' ? { ...node, target: change(node.target) } : node]);
   return { ...start, tree: new Map(tree) };
 }
 
-/** A tree with the case's own names in the targets of its links. */
+/** Returns a tree whose link targets have the placeholders of the case. */
 export function cleared(tree, names) {
   return withTargets({ tree }, (target) => clear(target, names)).tree;
 }

@@ -1,4 +1,7 @@
-/** Trees as maps from path, a string of bytes, to what is there: read from and written to a directory, and a tar archive. */
+/**
+ * Trees as maps from paths, as strings of bytes, to entries. They are read from and written to directories and tar
+ * archives.
+ */
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -6,10 +9,10 @@ import {
   utimesSync, writeFileSync,
 } from 'node:fs';
 
-/** Bytes of a file beyond which it is taken for a sparse one. */
+/** Size in bytes from which a file counts as sparse and is not read. */
 const HELD = 64 << 20;
 
-/** A path of a tree below a directory, as the system has it. */
+/** Returns a path of a tree below a directory, in the form of the system. */
 export function at(top, path) {
   return Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
 }
@@ -39,18 +42,18 @@ function readNode(path) {
   return { kind: 'file', bytes: readFileSync(path) };
 }
 
-/** In the order of their paths' bytes. */
+/** Sorts entries by the bytes of their paths. */
 export function sorted(tree) {
   return new Map([...tree].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The modes of the regular files of a tree below a directory. */
+/** Returns the modes of the regular files of a tree below a directory. */
 export function modes(top, tree) {
   const files = [...tree].filter(([, node]) => node.kind === 'file');
   return new Map(files.map(([path]) => [path, lstatSync(at(top, path)).mode & 0o7777]));
 }
 
-/** Makes what a case starts from in the empty directory `top`. */
+/** Writes the initial tree of a case to the empty directory `top`. */
 export function writeTree({ tree, hardLinks, modes, modified }, top) {
   for (const [path, node] of sorted(tree)) writeNode(at(top, path), node);
   for (const [second, first] of hardLinks) {
@@ -74,7 +77,7 @@ function writeNode(path, node) {
   }
 }
 
-/** A tar archive of what a case starts from, as other hosts' runners make it: by the system's own `tar` format, GNU. */
+/** Returns the initial tree of a case as a tar archive in GNU format, as the runners of other hosts do. */
 export function pack({ tree, modified }, now) {
   const parts = [];
   for (const [path, node] of sorted(tree)) {
@@ -114,7 +117,7 @@ function padded(bytes) {
   return Buffer.concat([bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512)]);
 }
 
-/** The tree of a snapshot: regular files, directories and links, long names as GNU has them. */
+/** Returns the tree of a snapshot: regular files, directories and links, with long names in GNU format. */
 export function unpack(archive) {
   const tree = new Map();
   const bytes = Buffer.from(archive);

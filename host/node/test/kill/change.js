@@ -1,4 +1,4 @@
-/** Changes `text.txt` from one text to the other and back, until it is ended. Usage: node change.js ROOT STATE */
+/** Changes `text.txt` back and forth between two texts until the process is killed. Usage: node change.js ROOT STATE */
 
 import { Workspace } from '../../src/index.js';
 import { TEXTS } from './texts.js';

@@ -1,4 +1,7 @@
-/** Where it is raced: a workspace, what takes the place of its names, what is outside, and the process that swaps. */
+/**
+ * The directories of the race: a workspace, the entries that are swapped into it, the files outside, and the swapping
+ * process.
+ */
 
 import assert from 'node:assert/strict';
 import { execFileSync, fork } from 'node:child_process';
@@ -8,10 +11,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const CANARY = 'CANARY-8d0f36a1c47e';
-/** A file that is outside alone. */
+/** Name of a file that exists only outside. */
 export const ONLY_OUTSIDE = 'only-outside-2f9b';
 
-/** Paths that the swapping process leaves alone. */
+/** Paths that are never swapped. */
 const KEPT = ['state', 'ws/copied', 'ws/copied-link', 'ws/moved'];
 
 export class Arena {
@@ -37,7 +40,7 @@ export class Arena {
     await new Promise((resolve) => this.#flipper.once('message', resolve));
   }
 
-  /** Ends the swapping, which has to have gone on until now. */
+  /** Ends the swapping process, which must still run. */
   async stop() {
     const { exitCode } = this.#flipper;
     const gone = new Promise((resolve) => this.#flipper.once('exit', resolve));
@@ -46,22 +49,22 @@ export class Arena {
   }
 
   remove() {
-    // Whoever waits for the FIFO could not be ended.
+    // A process that waits at the FIFO could not be ended.
     closeSync(openSync(this.at('spare/fifo'), constants.O_RDWR | constants.O_NONBLOCK));
     rmSync(this.top, { recursive: true });
   }
 
-  /** Fails where anything outside is not as it was. */
+  /** Fails if anything outside has changed. */
   checkOutside() {
     assert.deepEqual(look(this.at('outside')), this.#outside, 'something outside was changed');
   }
 
-  /** Fails where something from outside is among the backups, or was copied or moved to a name that is not swapped. */
+  /** Fails if content from outside is in the backups, or was copied or moved to a name that is not swapped. */
   checkKept() {
     for (const name of KEPT) if (existsSync(this.at(name))) check(this.at(name));
   }
 
-  /** Fails where something from outside is anywhere inside, when nothing is swapped any more. */
+  /** Fails if content from outside is anywhere in the workspace, after the swapping has ended. */
   checkInside() {
     for (const name of ['ws', 'spare']) check(this.at(name));
   }
@@ -74,7 +77,7 @@ function check(path) {
   }
 }
 
-/** What is at a path and below it: mode, time and content. */
+/** Returns the mode, modification time and content of an entry and of all entries below it. */
 function look(path) {
   const stat = lstatSync(path, { bigint: true });
   const below = stat.isDirectory() ? readdirSync(path).map((name) => look(join(path, name))) : [];

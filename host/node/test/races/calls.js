@@ -1,14 +1,14 @@
-/** The calls that are raced. */
+/** The tool calls of the race test. */
 
-/** Times that a call of `read_files` names each raced file. */
+/** How often a call of `read_files` names each swapped file. */
 const TIMES = 4;
 const FILES = ['d/f', 'l', 'p', 'x/f', 'a'];
-/** Names that are swapped, each of which a walk meets. */
+/** Number of swapped names; a walk visits all of them. */
 const NAMES = 5;
 
 /**
- * Calls without end. Each has the number of its attempts: one for each raced name that it goes through by itself. A few
- * of them wait for the disk and for `flock`.
+ * Yields calls without end. Each has the number of its attempts: one for each swapped name on its path. A small part of
+ * the calls waits for the disk and for `flock`.
  */
 export function* calls() {
   for (let turn = 0; ; turn += 1) {
@@ -34,7 +34,7 @@ function walk(turn) {
     ['list', 'glob', { pattern: '**/only-*' }, NAMES],
     ['list', 'tree', {}, NAMES],
     ['list', 'list_dir', { path: 'd' }, 1],
-    // A hint would contain a similar name, if the call saw one.
+    // The hint of a missing path would contain similar names.
     ['describe', 'stat', { path: 'd/only-outside-2f9' }, 1],
   ];
   const [operation, tool, args, attempts] = walks[turn % walks.length];

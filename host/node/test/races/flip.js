@@ -1,7 +1,6 @@
 /**
- * Swaps names, as fast as it can, until whoever started it ends: a directory for a link to one outside, a directory for
- * a link beside it, two files, a file for a link to one outside, a file for a FIFO.
- * Usage: node flip.js DIRECTORY
+ * Swaps names as fast as possible, until its parent ends: a directory and a link to one outside, a directory and a link
+ * to one next to it, two files, a file and a link to one outside, a file and a FIFO. Usage: node flip.js DIRECTORY
  */
 
 import { linkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
@@ -24,14 +23,14 @@ function exchangeAll() {
   exchange('ws/a', 'ws/b');
 }
 
-/** In three steps, since Node has no call that does it at once. */
+/** Exchanges two names in three renames, because Node has no call that exchanges them. */
 function exchange(one, other) {
   put(one, 'spare/between');
   put(other, one);
   put('spare/between', other);
 }
 
-/** Puts something in the place of a file, at once. It is made each time, since a call may write over it. */
+/** Replaces a file by another entry in one rename. The entry is created each time, because a call may write to it. */
 function cover(file, make) {
   make('spare/made');
   linkSync(file, keptOf(file));
@@ -46,7 +45,7 @@ function keptOf(file) {
   return file.replace('ws', 'spare');
 }
 
-/** A call that writes below a directory that is not there just then makes one, which would be in the way. */
+/** A call that writes below a missing directory creates the directory, which would be in the way. */
 function put(from, to) {
   for (;;) {
     try {
@@ -62,6 +61,6 @@ function remove(path) {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // The call went on to write there.
+    // The call has written to the directory in the meantime.
   }
 }

@@ -1,19 +1,22 @@
-/** How raced calls ended, by operation. */
+/** Results of the raced calls, by operation. */
 
 import assert from 'node:assert/strict';
 import { CANARY, ONLY_OUTSIDE } from './arena.js';
 
-/** What is said of a call that was ended by anything but the tool. */
+/** Messages of calls that the host ended, or that failed in the host. */
 const BROKEN = /the (component|host) failed|the thread of the call ended|used up its time/;
 
 const COLUMNS = ['calls', 'attempts', 'inside', 'refused', 'outside', 'slowest'];
 
 export class Table {
   rows = {};
-  /** Of all operations. */
+  /** Sums over all operations. */
   all = row();
 
-  /** Counts a call that took so many milliseconds. Fails where it told of outside, or came to no end of its own. */
+  /**
+   * Counts a call and its time in milliseconds. Fails if the outcome contains anything from outside, or if the host
+   * ended the call.
+   */
   count({ operation, tool, args, attempts }, outcome, took) {
     const told = JSON.stringify(outcome);
     const isSound = !told.includes(CANARY) && !told.includes(ONLY_OUTSIDE) && !BROKEN.test(told);

@@ -68,10 +68,11 @@ class Directory:
             return None
 
     def path_to_open(self, known_path: str) -> str:
-        """A path for a library that opens directories by path alone: it leads to this directory, or `Gone` is raised.
+        """Returns a path for a library that opens directories by path alone.
 
-        On Linux it leads through the held descriptor. Elsewhere it is `known_path`, which led to this directory just
-        now: a process that exchanges the directory before the library opens the path is not noticed.
+        The path leads to this directory, or `Gone` is raised. On Linux it leads through the held descriptor. Elsewhere
+        it is `known_path`, which led to this directory at the time of the call: if a process exchanges the directory
+        before the library opens the path, the host does not notice.
         """
         if self.is_deleted():
             raise Gone("the directory was deleted")

@@ -1,7 +1,7 @@
 """Paddock's own directories inside roots: the guest gets their paths and closes them to every tool.
 
-What a root holds is decided by the identity of directories, so that it makes no difference by which path a root is
-named: a bind mount of the home directory holds what the home directory holds.
+Directories are compared by identity, so the path by which a root is named makes no difference: a bind mount of the home
+directory contains the same own directories as the home directory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The policy: the settings that the host applies, and the policy of the guest.
 
-Names, types and meaning are the component's; what is checked here is what no policy may say and only hosts look at.
+The component defines names, types and meaning of the settings. This module checks only the settings that hosts apply
+themselves.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def check(settings: dict[str, Any], limits: dict[str, Any]) -> None:
 
 
 def is_extension(text: object) -> bool:
-    """A dot with a name, or nothing for files without one."""
+    """Returns whether the text is a dot with a name, or empty, which stands for files without an extension."""
     if not isinstance(text, str):
         return False
     return text == "" or (text.startswith(".") and len(text) > 1 and not any(odd in text for odd in "/\\\0"))
@@ -140,9 +141,10 @@ def allowed(directory: object) -> tuple[str, Access]:
 def environment(
     policy: Policy, backend: str, roots: list[Root], host: dict[str, Any], blocked: Iterable[str] = ()
 ) -> str:
-    """`PADDOCK_POLICY` for the guest: the settings, and beside them what the host is and has.
+    """Returns `PADDOCK_POLICY` for the guest: the settings, and the values that describe the host.
 
-    `blocked` are further paths of blocked directories: the guest compares paths, and knows no links of the host.
+    `blocked` are further paths of blocked directories: the guest compares paths, and does not know the links of the
+    host.
     """
     told = dict(policy.settings)
     known = blocked_directories(policy)

@@ -137,8 +137,11 @@ def link_target(above: Directory, name: str) -> str | None:
 
 
 def kernel_target(above: Directory, name: str) -> list[Identity]:
-    """The directory that a link of procfs leads to. Its text is a description, which can be true in another namespace,
-    or have been true before the directory was deleted, so that another directory may be there."""
+    """Returns the directory that a link of procfs leads to.
+
+    The text of such a link is a description. It can be valid in another namespace only, or can name a directory that
+    was deleted and replaced by another one.
+    """
     try:
         if os.stat("/proc").st_dev != above.identity[0]:
             return []

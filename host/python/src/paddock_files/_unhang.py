@@ -1,7 +1,7 @@
 """Frees a thread that is blocked in the open of a FIFO which another process has put in the place of a file.
 
 The guest examines a name before it opens it, and opens regular files only. In between, another process can swap in a
-FIFO, and wasmtime's own open then blocks without limit, which no deadline ends. This module opens the other end of the
+FIFO. Wasmtime's own open then blocks without limit, and no deadline ends it. This module opens the other end of the
 FIFO for a moment: the open succeeds, and the guest refuses the result. Linux reports the system call in which a thread
 waits; on other systems such a call hangs.
 """

@@ -62,8 +62,8 @@ impl Capture {
         }
     }
 
-    /// Returns whether the output ends in an incomplete line that looks like a question: prompts end in a blank or in
-    /// one of these characters, and the output of a command that is busy, such as a row of dots, does not.
+    /// Returns whether the output ends in an incomplete line that looks like a question. A prompt ends in a blank or in
+    /// one of these characters. The output of a busy command, such as a row of dots, does not.
     #[cfg(any(test, target_os = "linux"))]
     pub(super) fn is_at_prompt(&self) -> bool {
         let last = self.tail.back().or_else(|| self.head.last());
@@ -104,9 +104,9 @@ impl Capture {
     }
 }
 
-/// Output that a result does not have completely.
+/// Output of which a result contains only a part.
 pub(super) struct Rest {
-    /// The output, without the bytes that were not kept.
+    /// The output, without the bytes that were discarded.
     pub(super) text: String,
     /// Position in the text at which the omitted part begins.
     pub(super) at: usize,
@@ -120,7 +120,7 @@ fn joined(head: &str, between: &str, tail: &str) -> String {
 
 /// Returns the beginning of a text within the limits: whole lines, unless the first line is longer.
 pub(super) fn beginning(text: &str, caps: Caps) -> &str {
-    // The limit of bytes may be smaller than the first character.
+    // The limit of bytes may be smaller than the first character, which is returned nevertheless.
     let least = text.chars().next().map_or(0, char::len_utf8);
     let caps = Caps { bytes: caps.bytes.max(least), ..caps };
     let length = first(text.as_bytes(), caps).len();
@@ -229,7 +229,7 @@ mod tests {
         let rest = rest.unwrap();
         assert_eq!((rest.text.as_str(), rest.at), (many.as_str(), "0\n1\n2\n3\n".len()));
         assert_eq!(captured.omitted, (many.len() - "0\n1\n2\n3\n996\n997\n998\n999\n".len()) as u64);
-        // Of more than the capture holds, the middle is lost, and the text says where and how much.
+        // If there is more output than the capture holds, the middle is lost, and the text says where and how much.
         let (captured, rest) = taken_of(Capture::new(100), &[many.as_bytes()], CAPS);
         let (text, lost) = (rest.unwrap().text, many.len() - 200);
         assert!(text.contains(&format!("\n[{lost} bytes were not kept]\n")), "{text}");

@@ -107,7 +107,8 @@ impl CommandTask {
         (0..self.output.len()).for_each(|stream| while self.take(stream) {});
         let after = self.started.elapsed();
         let end = End { after, timed_out: timed_out && end.failed.is_none(), ..end };
-        // When the end is reported, everything of the command is gone, except files whose removal takes long.
+        // When the end is reported, no process and no file of the command remains, except files whose removal takes
+        // long.
         let Self { state, supervisor, staging, home, .. } = self;
         drop((supervisor, staging));
         home.empty(Instant::now() + REMOVED_WITHIN);
@@ -230,7 +231,7 @@ impl CommandTask {
         let mut refused = ended.refused;
         let more = ended.refused_count.saturating_sub(refused.len() as u64);
         if ended.exit_code == Some(0) {
-            // Commands of Git that only read try to lock the index, and do without if they cannot.
+            // Git commands that only read try to lock the index, and work without the lock if they cannot.
             refused.retain(|refused| !refused.path.ends_with(INDEX_LOCK));
         }
         if more > 0 {

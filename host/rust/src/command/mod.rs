@@ -79,7 +79,7 @@ const PROMPT_PAUSE: Duration = Duration::from_millis(250);
 /// The commands of one workspace.
 pub(crate) struct Commands {
     policy: Policy,
-    /// Whether the policy lets everything change protected paths.
+    /// Whether the policy lets tools and commands change protected paths.
     allow_protected: bool,
     /// Maximum number of bytes of backups for the changes of a command.
     kept_bytes: u64,

@@ -175,7 +175,7 @@ mod tests {
             }
         }
         assert_eq!(read, text);
-        // The next output of the session has positions of its own.
+        // The positions of the session's next output follow those of the previous one.
         let next = keep(&retained, 3, &position, "other", 1);
         assert_eq!(next, text.len() as u64 + 1);
         assert_eq!(retained.page(3, next, ALL).unwrap().stdout.text, "ther");

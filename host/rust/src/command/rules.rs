@@ -325,7 +325,7 @@ const MAX_SHELLS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Match {
     No,
-    /// A word that decides it is not plain text.
+    /// A word that decides the result is not plain text.
     Maybe,
     Yes,
 }

@@ -75,7 +75,8 @@ impl Container {
     fn try_open(name: &str) -> Result<Self, String> {
         let found = engine::find(name)?;
         let process = Process::hold(found.pid)?;
-        // The second answer is about the process that is held now, not about an earlier process with its id.
+        // The second answer must be about the process that is held now, and not about an earlier process with the same
+        // id.
         if engine::look(found.engine, &found.name)? != found {
             return Err("it was stopped or replaced meanwhile; try again".to_owned());
         }

@@ -17,7 +17,7 @@ const MAX_LINKS: usize = 40;
 /// A resolved path.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    /// The deepest directory on it that exists.
+    /// The deepest existing directory on the path.
     pub(crate) directory: Directory,
     /// Names after that directory, of which the first does not exist.
     pub(crate) missing: Vec<OsString>,

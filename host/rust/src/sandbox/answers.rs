@@ -58,7 +58,7 @@ fn a_result_cannot_hold_the_answer_to_another_call() {
     assert_eq!(outcome.error.map(|error| error.code), Some(ErrorCode::Io));
 }
 
-/// Otherwise the prepared answers would only test one more invalid answer.
+/// Without this test, prepared answers could all be invalid, and would test nothing else.
 #[test]
 fn what_is_prepared_is_understood() {
     let (answers, fixture) = (Answers::plain(), Fixture::new());

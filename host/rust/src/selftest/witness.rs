@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// All entries below a directory: names, kinds, modes, times of modification and contents.
+/// All entries below a directory: names, kinds, modes, modification times and contents.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Witness(BTreeMap<PathBuf, Entry>);
 

@@ -1,4 +1,4 @@
-//! Names that the system gives a meaning of its own. On Linux there are none.
+//! Names with a special meaning for the system. Linux has none.
 
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 

@@ -51,7 +51,7 @@ fn create_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, S
 fn link_at(mut store: Store<'_, impl FilesView>, arguments: (Fd, PathFlags, String, Fd, String)) -> FsResult<()> {
     let (dir, follow, name, new_dir, new_name) = arguments;
     check_follow(follow)?;
-    // A second hard link would let the guest change a file that it may not open.
+    // A hard link would let the guest change a file that it may not open.
     let from = check_movable(&mut store, &dir, &name)?;
     let holder = check_new(&mut store, &new_dir, &new_name)?;
     #[cfg(target_os = "linux")]

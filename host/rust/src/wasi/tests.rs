@@ -1,5 +1,5 @@
-//! A hostile guest calls the functions of the provider with arbitrary arguments: it can read or change nothing
-//! outside of its directories. As a control, the tests detect each check that is disabled.
+//! A hostile guest calls the functions of the provider with arbitrary arguments, and can neither read nor change
+//! anything outside of its directories. As a control, the tests detect each check that is disabled.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 

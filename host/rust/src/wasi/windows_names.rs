@@ -1,5 +1,5 @@
-//! Names on Windows, where some are devices, and others mean the entry of another name. The rules of the policy are
-//! compared with names, so each has to mean what it says.
+//! Names with a special meaning on Windows: some are devices, and others mean the entry of another name. The rules of
+//! the policy are compared with names, so each name must mean the entry that it spells.
 
 /// Returns whether all functions of Windows take a name literally. Some of them remove dots and spaces at its end, open
 /// a device, or take the part after a `:` for a stream of the file.

@@ -10,7 +10,7 @@ use Progress::{Applied, Lost, Ready};
 /// Names and contents of the files in the directory of a step.
 type Files<'f> = &'f [(&'f str, &'f str)];
 
-/// A directory in which steps are tried.
+/// A directory in which steps are applied.
 struct Bench {
     fs: MemoryFs,
     top: Dir,

@@ -88,7 +88,7 @@ ErrorCode = Literal[
 
 `backend-gone`: The file system of the workspace no longer exists.
 
-`io`: Anything else that the file system reported. Similar to `EIO`.
+`io`: Any other failure that the file system reported. Similar to `EIO`.
 """
 
 EntryKind = Literal[

@@ -112,8 +112,8 @@ class Replacement:
 
     old_text: str
     """Text to find in the file. LF matches the line endings of the file. If the text does not occur, spaces, quotes and
-    dashes of Unicode match their ASCII likes, at a place that must be the only one; what the old and the new text have
-    in common stays as it is there, and `notes` reports the edit.
+    dashes of Unicode match similar ASCII characters, at a place that must be the only one. Parts that the old and the
+    new text have in common keep the characters of the file, and `notes` reports the edit.
     """
     new_text: str
     """Text that replaces it; LF becomes the line ending of the file."""
@@ -257,7 +257,7 @@ class MakeDirectoryResult:
     path: str
     """The directory, relative to the workspace."""
     created: bool
-    """Whether it is new."""
+    """Whether the call created the directory."""
     backup: str | None
     """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
 

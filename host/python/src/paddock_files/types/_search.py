@@ -98,7 +98,7 @@ class GrepMatch:
     """The line on which the match starts."""
     text: str
     """Text of the line, or of all lines of a multi-line match, without the last line ending, cut around the match at
-    the line limit. A mark replaces the end that is cut; `text_start` tells of a start that is cut.
+    the line limit. If the end is cut, a mark replaces it; if the start is cut, `text_start` is not 0.
     """
     text_start: int
     """Byte offset of `text` in the line, in UTF-8; 0 unless the start of a long line was cut off."""

@@ -6,7 +6,7 @@ use brush_parser::word::{self, WordPiece};
 
 /// Returns the text of a word without expansions; `None` for any other word.
 pub(super) fn plain(word: &Word) -> Option<String> {
-    // By itself it is a command.
+    // A `[` alone is a command.
     if word.value == "[" {
         return Some(word.value.clone());
     }
@@ -14,7 +14,7 @@ pub(super) fn plain(word: &Word) -> Option<String> {
     let mut text = String::new();
     for piece in &pieces {
         match &piece.piece {
-            // Unquoted, these characters are expanded.
+            // These characters are expanded unless they are quoted.
             WordPiece::Text(part) if part.contains(['*', '?', '[', '{']) => return None,
             part => push_plain(&mut text, part)?,
         }

@@ -201,7 +201,7 @@ fn state(
     let workdir = ResolvedPath { root, path: below.to_owned() };
     let policy = &commands.policy;
     let mut wasi = WasiCtxBuilder::new();
-    // This comes before the directories are opened, which copy the setting.
+    // The setting must precede the directories, which copy it.
     wasi.allow_blocking_current_thread(true);
     wasi.allow_tcp(false).allow_udp(false);
     wasi.stdin(MemoryInputPipe::new(asked.stdin.to_owned())).stdout(stdout.clone()).stderr(stderr.clone());

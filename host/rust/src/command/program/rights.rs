@@ -15,8 +15,8 @@ pub(super) struct Rights {
     /// Paths of the roots on the host.
     pub(super) roots: Vec<String>,
     pub(super) authorizer: Authorizer,
-    /// Whether the authorizer allows changes of Git's data. They are for Git alone: the checks of a program do not
-    /// know what kind of entry is put into `.git`.
+    /// Whether the authorizer allows changes of Git's data. They are only for Git: a program could put an entry of any
+    /// kind into `.git`.
     pub(super) git_data: bool,
     pub(super) changes: Changes,
     /// Time limit of the program, which applies to the checks of a walk too.

@@ -1,4 +1,4 @@
-//! Lists of the filter: system calls and requests by what happens to them.
+//! Lists of system calls and requests, grouped by the decision of the filter.
 
 /// System call numbers that are the same on every architecture, and that `libc` does not define on all of them.
 mod number {
@@ -26,7 +26,7 @@ mod number {
 }
 pub(crate) use number::FCHMODAT2;
 
-/// `RLIMIT_CORE` and `PRIO_PGRP`, whose type in `libc` depends on the C library.
+/// `RLIMIT_CORE` and `PRIO_PGRP`. Their type in `libc` depends on the C library.
 pub(super) const RLIMIT_CORE: u32 = 4;
 pub(crate) const PRIO_PGRP: u32 = 1;
 

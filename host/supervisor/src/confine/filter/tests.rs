@@ -55,7 +55,7 @@ fn calls_that_are_newer_than_the_list_are_unknown() {
     assert_eq!(decision(&program(STRICT), HERE, u32::MAX, [0; 6]), "errno:38");
 }
 
-/// `O_DIRECTORY` and its like have other values on other architectures; `O_PATH` has not.
+/// `O_DIRECTORY` and similar flags have other values on other architectures; `O_PATH` has the same value on all.
 #[test]
 fn only_descriptors_without_access_are_opened_by_the_kernel() {
     let open = |flags: i32| {

@@ -1,4 +1,4 @@
-//! Lines that run `rm` although its name is hidden, or hides where few would look.
+//! Lines that run `rm` although its name is hidden, or is in an unusual place.
 
 mod evaluated;
 mod language;

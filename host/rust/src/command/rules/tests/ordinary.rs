@@ -1,6 +1,6 @@
-//! Lines as developers and their agents write them.
+//! Command lines of developers and their agents.
 
-/// Lines that a denied `rm` has nothing to do with.
+/// Lines that do not run `rm`, and must be accepted if `rm` is denied.
 pub(super) const ACCEPTED: &[&str] = &[
     // Builds and tests.
     "cargo build --release",
@@ -55,7 +55,7 @@ pub(super) const ACCEPTED: &[&str] = &[
     "git rm --cached x",
     "git ls-files | grep -v '^vendor/' | xargs wc -l",
     "git branch --merged | grep -v main",
-    // Looking around.
+    // Inspection of files and the system.
     "ls -la",
     "ls *.rs src/*.rs",
     "cat a.txt b.txt",

@@ -102,7 +102,7 @@ pub(super) const QUOTED: &[&str] = &[
     "tim\\\ne -- rm x",
 ];
 
-/// A name that is only known when the line runs.
+/// Lines in which the name is known only at run time.
 pub(super) const NAMED_BY_EXPANSION: &[&str] = &[
     "a=rm; $a x",
     "a=rm; \"$a\" x",
@@ -143,7 +143,7 @@ pub(super) const NAMED_BY_EXPANSION: &[&str] = &[
     "shopt -s extglob\n/bin/@(rm) x",
 ];
 
-/// Lines that one shell reads in another way than the other, or than it seems.
+/// Lines that two shells parse differently, or that a reader misunderstands.
 pub(super) const READ_DIFFERENTLY: &[&str] = &[
     "echo $'\\'; rm x #'",
     "echo \\$'\\'; rm x #'",

@@ -1,4 +1,4 @@
-//! Shells, programs that run others, and built-in commands that do.
+//! Shells, and programs and built-in commands that run other programs.
 
 /// Lines in arguments of shells.
 pub(super) const SHELLS: &[&str] = &[
@@ -204,7 +204,7 @@ pub(super) const RUNNERS: &[&str] = &[
     "strace -o out rm x",
 ];
 
-/// Built-in commands to which an argument is a line.
+/// Built-in commands that run an argument as a command line.
 pub(super) const LINES: &[&str] = &[
     "eval rm x",
     "eval 'rm x'",
