@@ -1,4 +1,6 @@
 //! A minimal writer of SVG for the charts. Colours are of a middle tone, which shows on a light and on a dark page.
+//!
+//! The charts need rectangles, lines and texts; `plotters` is not worth its dependencies for them.
 
 use std::fmt::Write;
 
