@@ -1,5 +1,7 @@
 //! A minimal SVG writer for the charts. The colours are of medium brightness, so that they are visible on light and
 //! dark pages.
+//!
+//! The charts need rectangles, lines and texts; `plotters` is not worth its dependencies for them.
 
 use std::fmt::Write;
 

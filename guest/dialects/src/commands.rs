@@ -67,6 +67,8 @@ pub fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
 }
 
 /// Quotes a word for the shell.
+///
+/// `shlex` is not linked in the component, and would be for this function only.
 pub fn quote(word: &str) -> String {
     let is_bare =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '%' | '+' | ',');

@@ -1,4 +1,7 @@
 //! Rows of a dialect's table. Decoding, JSON Schema and help are derived from them.
+//!
+//! Rows are data because the code that `serde` and `schemars` derive for a struct of each tool would enlarge the
+//! component.
 
 use paddock_types::error::Result;
 use paddock_types::rendered::Rendered;

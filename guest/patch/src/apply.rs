@@ -1,4 +1,6 @@
 //! Applies hunks to a text: returns the splices, or why a hunk does not apply.
+//!
+//! `diffy` and `patch` apply a hunk at the nearest place, report only its number, and have none of the lenient passes.
 
 use std::cell::OnceCell;
 

@@ -1,4 +1,7 @@
 //! The unified diff, in the formats of `diff -u` and git.
+//!
+//! `diffy` is linked for merges, and its parser is not used: its errors have a private kind and a byte offset, whereas
+//! a caller here gets the line, the cause and the remedy. It does not correct wrong counts either.
 
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Matching;

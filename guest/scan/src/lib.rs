@@ -1,6 +1,7 @@
 //! Vectorized search for literals: for one literal by [`Pair`], for several by [`Teddy`].
 //!
-//! This is a separate crate because it is optimized for speed, and most of the component for size.
+//! `aho-corasick` has the same algorithm, but its vectors are only those of x86-64 and aarch64. This is a separate
+//! crate because it is optimized for speed, and most of the component for size.
 
 mod block;
 mod pair;

@@ -4,6 +4,9 @@
 //! The expression is rewritten so that it cannot match a line ending (see `within_lines`), and so finds the same
 //! matches as a search line by line. If every match contains a literal, only the lines with these literals are
 //! matched.
+//!
+//! `grep-regex` does the same, but searches for inner literals by a second regex, without the vectors of
+//! `paddock_scan`.
 
 use paddock_text::lines::{line_end, line_start};
 use paddock_types::error::{Error, Result, Term};

@@ -1,4 +1,6 @@
 //! The search in one file, window by window: the matching lines and their context.
+//!
+//! `grep-searcher` cannot resume within a file, where the next page of a result starts.
 
 use std::collections::VecDeque;
 use std::ops::Range;

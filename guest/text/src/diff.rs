@@ -1,5 +1,8 @@
 //! Unified diffs between two texts. The splices give the changed ranges, so that a small change of a large text is
 //! cheap.
+//!
+//! `similar::TextDiff` compares the whole texts. Of `similar` only the algorithm is used (see [`compare`]), and `diffy`
+//! only merges three texts.
 
 use std::fmt::Write;
 use std::ops::Range;

@@ -17,6 +17,8 @@ pub mod nearest;
 pub mod page;
 
 /// Returns the similarity of two strings, from 0 to 1.
+///
+/// `strsim` would add a second algorithm to the component.
 pub fn similarity(a: &str, b: &str) -> f32 {
     let [a, b] = [a, b].map(|text| text.chars().map(u32::from).collect::<Vec<_>>());
     similar::diff_ratio(&compare::numbers(&a, &b), a.len(), b.len())

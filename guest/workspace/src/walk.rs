@@ -2,7 +2,7 @@
 //!
 //! The order is depth first: a directory, then its entries, then its next sibling; siblings in the byte order of their
 //! names. Two paths therefore compare name by name: `a`, `a/z`, `a.txt`. No link is followed. The memory holds the
-//! listings from the top down to the current entry.
+//! listings from the top down to the current entry. `ignore` and `walkdir` walk by path, and cannot resume at a cursor.
 
 use std::rc::Rc;
 

@@ -1,4 +1,6 @@
 //! A progress line on the terminal for long calls.
+//!
+//! It has one number and no bar, which is too little for `indicatif`.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, channel};

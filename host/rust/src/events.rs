@@ -5,6 +5,8 @@
 //!
 //! Each event serializes to a JSON object whose member `event` is its type: `start`, `output`, `file-written` or `end`.
 //! Members keep their meaning; later versions may add members.
+//!
+//! Events are not spans of `tracing`, because no subscriber can make a call fail whose audit record cannot be written.
 
 use std::fmt;
 use std::sync::Arc;

@@ -75,6 +75,9 @@ impl CallOptions {
 }
 
 /// Cancels calls. Clones share one state.
+///
+/// Guests and commands poll it. A `CancellationToken` of `tokio-util` is awaited; a task that awaits it can call
+/// [`CancelToken::cancel`].
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<Flag>);
 

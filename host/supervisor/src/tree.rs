@@ -1,4 +1,6 @@
 //! The command's processes: all descendants of the supervisor, which is also the new parent of orphaned processes.
+//!
+//! The host ends them by a control group where it may create one; this works without that right too.
 
 use std::collections::HashSet;
 use std::fs;

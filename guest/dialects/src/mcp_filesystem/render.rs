@@ -154,6 +154,8 @@ pub fn diff(path: &str, unified: &str) -> String {
 }
 
 /// Returns the media type that the reference assigns to a name.
+///
+/// The types differ from those of `paddock_text::mime`, and are those of the reference.
 pub fn media_type(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default();
@@ -173,6 +175,8 @@ pub fn media_type(path: &str) -> &'static str {
 }
 
 /// Returns the `file:` URI of an absolute path.
+///
+/// `percent-encoding` is not linked in the component, and would be for this loop only.
 pub fn uri(path: &str) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.bytes() {

@@ -1,4 +1,6 @@
 //! The terminal of a session.
+//!
+//! `portable-pty` starts the program itself; here the supervisor starts it, and needs the descriptor of the terminal.
 
 use std::os::fd::OwnedFd;
 

@@ -1,4 +1,6 @@
 //! Descriptions of containers by podman, docker and runc.
+//!
+//! The programs are called because runc has no API, and a rootless podman often no socket, which `bollard` would need.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,6 @@
 //! Resolution of a path as a process in the container would resolve it.
+//!
+//! `openat2` with `RESOLVE_IN_ROOT` opens the directory too, but does not return its path without links.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};

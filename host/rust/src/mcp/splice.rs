@@ -1,6 +1,8 @@
 //! Placeholders for structured content in answers. The `rmcp` library gets a placeholder for the JSON that the
 //! component has produced, and the transport replaces the placeholder by this JSON. A large result is therefore neither
 //! parsed nor serialised again.
+//!
+//! In `rmcp`, structured content is a `serde_json::Value`, so that a `RawValue` cannot be passed.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,6 +1,9 @@
 //! Notifications about changed resources, whoever changes them. While there are subscriptions, the server compares the
 //! fingerprint of each resource periodically.
 //!
+//! `notify` reports changes of directories of the host only, and not of a workspace in memory or the view of an
+//! overlay.
+//!
 //! In the protocol revisions that start with `initialize`, a client subscribes by `resources/subscribe`, in the
 //! stateless revision by `subscriptions/listen`.
 

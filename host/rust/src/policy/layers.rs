@@ -1,5 +1,8 @@
 //! The layers of a policy, and the policy that results from them. Each layer overrides those below it, except the
 //! workspace's own file: an agent can have written it, so it may only narrow the policy.
+//!
+//! `figment` merges values of layers, but has neither a layer that may only narrow, nor the line of each entry of a
+//! list.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! Reads YAML 1.2 with its core schema, without aliases, since they can expand a short text into a huge value.
+//!
+//! The events of `saphyr-parser` have positions, from which the line of each value is known. `serde` loses them.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Number, Value};

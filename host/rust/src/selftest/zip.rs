@@ -1,4 +1,6 @@
 //! Creates archives with arbitrary entry names, for attacks.
+//!
+//! With the crate `zip`, every binary would contain it for these few lines.
 
 use serde::Deserialize;
 
