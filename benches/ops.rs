@@ -19,13 +19,13 @@ criterion_group!(benches, calls, reads, changes, listings, searches, commands, s
 criterion_main!(benches);
 
 fn calls(criterion: &mut Criterion) {
-    let kept = Workspace::memory(Policy::default()).expect("the component loads");
+    let persistent = Workspace::memory(Policy::default()).expect("the component loads");
     let fresh = workspace(&trees::texts());
     let mut group = criterion.benchmark_group("call");
     group.bench_function("instantiate", |bench| bench.iter(|| black_box(paddock::dialects()).expect("there is one")));
     // The component refuses an unknown tool before it opens anything, so the call measures the sandbox and the call
     // itself.
-    group.bench_function("empty, kept instance", |bench| bench.iter(|| kept.call("none", "{}")));
+    group.bench_function("empty, kept instance", |bench| bench.iter(|| persistent.call("none", "{}")));
     group.bench_function("empty, fresh sandbox", |bench| bench.iter(|| fresh.call("none", "{}")));
 }
 

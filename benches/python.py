@@ -86,8 +86,8 @@ for _ in range(1000):
 print(statistics.median(took))
 """
     took = [[float(run(before + program, root)) for before in (stay, "")] for _ in range(ROUNDS)]
-    kept, free = map(statistics.median, zip(*took))
-    print(f"{'read 4 KB, on one processor':36} {kept * 1e3:10.3f} ms   {'on any':28} {free * 1e3:10.3f} ms")
+    pinned, free = map(statistics.median, zip(*took))
+    print(f"{'read 4 KB, on one processor':36} {pinned * 1e3:10.3f} ms   {'on any':28} {free * 1e3:10.3f} ms")
 
 
 def run(program: str, directory: Path) -> str:
@@ -104,9 +104,9 @@ def reads(workspace: Workspace, root: Path) -> None:
     def plain() -> object:
         return path.read_text()
 
-    beside("read 4 KB, call", call, "read_text", plain, 100)
-    beside("read 4 KB, typed", lambda: workspace.read("4k.txt"), "read_text", plain, 100)
-    beside("read 4 KB, call", call, "wasmtime alone", lambda: stock("read_file", path="4k.txt"), 20)
+    compare("read 4 KB, call", call, "read_text", plain, 100)
+    compare("read 4 KB, typed", lambda: workspace.read("4k.txt"), "read_text", plain, 100)
+    compare("read 4 KB, call", call, "wasmtime alone", lambda: stock("read_file", path="4k.txt"), 20)
 
 
 def plain_runtime(root: Path) -> Callable[..., object]:
@@ -153,16 +153,16 @@ def operations(workspace: Workspace, root: Path) -> None:
     def plain_grep() -> list[tuple[Path, int]]:
         pattern = re.compile("needle$", re.MULTILINE)
         return [
-            (path, len(found)) for path in sorted(root.rglob("*.txt")) if (found := pattern.findall(path.read_text()))
+            (path, len(lines)) for path in sorted(root.rglob("*.txt")) if (lines := pattern.findall(path.read_text()))
         ]
 
-    beside("edit 4 KB, durable, with a backup", edit, "read_text, replace, write_text", plain_edit, 10)
-    beside("list a directory of 100", lambda: workspace.list("000"), "iterdir, stat", plain_list, 20)
-    beside("glob, all files", glob, "rglob", lambda: sorted(root.rglob("*99.txt")), 1)
-    beside("grep, all files", grep, "rglob, read_text, re", plain_grep, 1)
+    compare("edit 4 KB, durable, with a backup", edit, "read_text, replace, write_text", plain_edit, 10)
+    compare("list a directory of 100", lambda: workspace.list("000"), "iterdir, stat", plain_list, 20)
+    compare("glob, all files", glob, "rglob", lambda: sorted(root.rglob("*99.txt")), 1)
+    compare("grep, all files", grep, "rglob, read_text, re", plain_grep, 1)
 
 
-def beside(name: str, work: Callable[[], object], plain_name: str, plain: Callable[[], object], times: int) -> None:
+def compare(name: str, work: Callable[[], object], plain_name: str, plain: Callable[[], object], times: int) -> None:
     """Measures the two in turns and prints their ratio, because the speed of a machine varies during a run."""
     work(), plain()
     took = [(timed(work, times), timed(plain, times)) for _ in range(ROUNDS)]

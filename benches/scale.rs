@@ -23,12 +23,12 @@ const WORKSPACES: usize = 64;
 const SPAN: Duration = Duration::from_secs(2);
 
 fn main() {
-    let most = std::env::var("PADDOCK_SCALE").ok().and_then(|most| most.parse().ok()).unwrap_or(100_000);
+    let max_files = std::env::var("PADDOCK_SCALE").ok().and_then(|max_files| max_files.parse().ok()).unwrap_or(100_000);
     println!(
         "| entries | on disk | list, all sizes | glob, one match | grep, one match | most memory of the process |"
     );
     println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
-    for entries in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(|entries| *entries <= most) {
+    for entries in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(|entries| *entries <= max_files) {
         walks(entries);
     }
     many();
@@ -64,25 +64,29 @@ fn many() {
     let alone = latencies(&workspaces[0], &[]);
     let tree = trees::source_tree();
     let searching: Vec<Workspace> = (1..WORKSPACES).map(|_| workspace(&tree)).collect();
-    let beside = latencies(&workspaces[0], &searching);
-    println!("| a read of 4 KB alone: median, 99 in 100 | {} |", shown(&alone));
-    println!("| a read of 4 KB beside {} searches of 150 MB: median, 99 in 100 | {} |", WORKSPACES - 1, shown(&beside));
+    let with_searches = latencies(&workspaces[0], &searching);
+    println!("| a read of 4 KB alone: median, 99 in 100 | {} |", percentiles(&alone));
+    println!(
+        "| a read of 4 KB beside {} searches of 150 MB: median, 99 in 100 | {} |",
+        WORKSPACES - 1,
+        percentiles(&with_searches)
+    );
 }
 
 /// Returns the number of reads per second, with one thread per workspace.
 fn throughput(workspaces: &[Workspace]) -> f64 {
-    let (done, started) = (AtomicU64::new(0), Instant::now());
+    let (completed, started) = (AtomicU64::new(0), Instant::now());
     thread::scope(|scope| {
         for workspace in workspaces {
             scope.spawn(|| {
                 while started.elapsed() < SPAN {
                     timed(workspace, "read_file", r#"{"path": "small.txt"}"#);
-                    done.fetch_add(1, Ordering::Relaxed);
+                    completed.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
     });
-    done.into_inner() as f64 / started.elapsed().as_secs_f64()
+    completed.into_inner() as f64 / started.elapsed().as_secs_f64()
 }
 
 /// Returns the durations of reads while other workspaces search continuously.
@@ -105,7 +109,7 @@ fn latencies(workspace: &Workspace, searching: &[Workspace]) -> Vec<Duration> {
     times
 }
 
-fn shown(times: &[Duration]) -> String {
+fn percentiles(times: &[Duration]) -> String {
     format!(
         "{:.2} ms, {:.2} ms",
         times[times.len() / 2].as_secs_f64() * 1e3,

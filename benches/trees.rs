@@ -15,7 +15,7 @@ const WORDS: [&str; 24] = [
 
 /// Returns a tree of 20,000 files in 400 directories, 150 MB of text that resembles source code.
 pub fn source_tree() -> PathBuf {
-    made_once("source-20000", |top| {
+    created_once("source-20000", |top| {
         let mut random = Random(7);
         for number in 0..FILES {
             let dir = top.join(format!("d{:02}/e{:02}", number % 20, number / 20 % 20));
@@ -28,7 +28,7 @@ pub fn source_tree() -> PathBuf {
 
 /// Returns a directory of 10,000 small files.
 pub fn wide_dir() -> PathBuf {
-    made_once("wide-10000", |top| {
+    created_once("wide-10000", |top| {
         (0..10_000).try_for_each(|number| fs::write(top.join(format!("file{number:05}.txt")), "x\n"))
     })
 }
@@ -36,7 +36,7 @@ pub fn wide_dir() -> PathBuf {
 /// Returns a tree of `count` files, a thousand in each directory. Most of them are empty, because the costs depend on
 /// their number.
 pub fn entries(count: usize) -> PathBuf {
-    made_once(&format!("entries-{count}"), |top| {
+    created_once(&format!("entries-{count}"), |top| {
         for number in 0..count {
             let dir = top.join(format!("d{:02}/e{:03}", number / 100_000, number / 1_000 % 100));
             if number % 1_000 == 0 {
@@ -51,7 +51,7 @@ pub fn entries(count: usize) -> PathBuf {
 
 /// Returns a directory with a text of 100 MB, in lines of 64 bytes, and a text of 4 KB.
 pub fn texts() -> PathBuf {
-    made_once("texts", |top| {
+    created_once("texts", |top| {
         let mut file = std::io::BufWriter::new(fs::File::create(top.join("large.txt"))?);
         for line in 0..1_600_000 {
             writeln!(file, "{line:07} {:-<55}", "")?;
@@ -68,7 +68,7 @@ pub fn scratch(name: &str) -> PathBuf {
     dir
 }
 
-fn made_once(name: &str, make: impl FnOnce(&Path) -> std::io::Result<()>) -> PathBuf {
+fn created_once(name: &str, make: impl FnOnce(&Path) -> std::io::Result<()>) -> PathBuf {
     let dir = top().join(name);
     if !dir.exists() {
         let half = top().join(format!("{name}.half"));

@@ -22,10 +22,10 @@ type Decide = Box<dyn Fn(&Plan) -> Decision + Send + Sync>;
 
 impl Fixture {
     fn new(approval: &str) -> Self {
-        Self::asking(approval, None)
+        Self::with_approver(approval, None)
     }
 
-    fn asking(approval: &str, approver: Option<Decide>) -> Self {
+    fn with_approver(approval: &str, approver: Option<Decide>) -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
         fs::create_dir_all(root.join("dir")).unwrap();
@@ -99,7 +99,7 @@ fn an_approval_is_good_once() {
 }
 
 #[test]
-fn an_approval_is_for_what_was_there() {
+fn an_approval_is_bound_to_the_content() {
     let fixture = Fixture::new("on-change");
     let dir = r#"{"path": "dir", "recursive": true}"#;
     let plans = [
@@ -134,7 +134,7 @@ fn an_approval_of_a_directory_covers_the_content_of_its_files() {
 }
 
 #[test]
-fn forged_altered_foreign_and_late_approvals_are_none() {
+fn forged_altered_foreign_and_expired_approvals_are_refused() {
     let fixture = Fixture::new("on-delete");
     let plan = fixture.plan("delete", DELETE);
     let other = Fixture::new("on-delete");
@@ -149,9 +149,9 @@ fn forged_altered_foreign_and_late_approvals_are_none() {
 }
 
 #[test]
-fn somebody_is_asked_and_what_they_say_holds() {
-    let asked: Arc<Mutex<Vec<Plan>>> = Arc::default();
-    let plans = asked.clone();
+fn the_approver_decides() {
+    let questions: Arc<Mutex<Vec<Plan>>> = Arc::default();
+    let plans = questions.clone();
     let approver = move |plan: &Plan| {
         plans.lock().unwrap().push(plan.clone());
         match plan.paths.iter().any(|path| path == "dir") {
@@ -159,7 +159,7 @@ fn somebody_is_asked_and_what_they_say_holds() {
             false => Decision::Approve,
         }
     };
-    let fixture = Fixture::asking("on-change", Some(Box::new(approver)));
+    let fixture = Fixture::with_approver("on-change", Some(Box::new(approver)));
     assert!(fixture.call("write_file", r#"{"path": "n.txt", "content": "n"}"#).ok);
     assert!(fixture.call("edit_file", r#"{"path": "a.txt", "edits": [{"old_text": "one", "new_text": "1"}]}"#).ok);
     let refused = fixture.call("delete", r#"{"path": "dir", "recursive": true}"#);
@@ -168,14 +168,14 @@ fn somebody_is_asked_and_what_they_say_holds() {
     assert!(fixture.call("read_file", DELETE).ok);
     fixture.workspace.write(&WriteArgs::new("typed.txt", "t")).unwrap();
     assert!(fixture.workspace.delete(&DeleteArgs { recursive: true, ..DeleteArgs::new("dir") }).is_err());
-    let asked = asked.lock().unwrap();
-    assert_eq!(asked.len(), 5);
-    assert!(asked[1].summary.contains("-one\n+1"), "an edit is shown: {}", asked[1].summary);
+    let questions = questions.lock().unwrap();
+    assert_eq!(questions.len(), 5);
+    assert!(questions[1].summary.contains("-one\n+1"), "an edit is shown: {}", questions[1].summary);
 }
 
 /// The content may change while a person decides: the new content needs a new approval.
 #[test]
-fn a_change_while_somebody_decides_is_a_new_question() {
+fn a_change_during_the_decision_needs_a_new_approval() {
     let home: Arc<Mutex<Option<PathBuf>>> = Arc::default();
     let (path, count) = (home.clone(), Arc::new(Mutex::new(0)));
     let counted = count.clone();
@@ -186,14 +186,14 @@ fn a_change_while_somebody_decides_is_a_new_question() {
         }
         Decision::Approve
     };
-    let fixture = Fixture::asking("on-delete", Some(Box::new(approver)));
+    let fixture = Fixture::with_approver("on-delete", Some(Box::new(approver)));
     *home.lock().unwrap() = Some(fixture.path("a.txt"));
     assert!(fixture.call("delete", DELETE).ok);
     assert_eq!(*count.lock().unwrap(), 2);
 }
 
 #[test]
-fn deleting_is_asked_about_by_every_way() {
+fn every_way_to_delete_needs_approval() {
     let fixture = Fixture::new("on-delete");
     let patch = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch";
     let arguments = serde_json::json!({ "patch": patch }).to_string();
@@ -310,7 +310,7 @@ fn a_model_cannot_say_that_it_is_approved() {
 
 /// Planning a replacement only reads and needs no approval; carrying it out does.
 #[test]
-fn a_replacement_is_asked_about_when_it_is_made() {
+fn a_replacement_needs_approval_when_it_is_applied() {
     let fixture = Fixture::new("on-change");
     let mut arguments = serde_json::json!({"pattern": "(o)ne|b", "replacement": "${1}B"});
     let looked = fixture.call("replace", &arguments.to_string());

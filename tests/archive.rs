@@ -80,7 +80,7 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_tree_goes_in_and_comes_out() {
+fn a_packed_tree_is_unpacked_unchanged() {
     let fixture = Fixture::with_source();
     let packed = fixture.pack(&["src"], "made/src.zip");
     assert_eq!((packed.entries, packed.files), (10, 6));
@@ -96,7 +96,7 @@ fn a_tree_goes_in_and_comes_out() {
 }
 
 #[test]
-fn what_was_unpacked_goes_again_whole() {
+fn an_unpack_is_undone_as_a_whole() {
     let fixture = Fixture::with_source();
     fixture.pack(&["src"], "src.zip");
     for (path, content) in [("out/src/main.rs", "mine"), ("out/src/other", "kept"), ("out/top", "kept")] {

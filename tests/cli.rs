@@ -71,16 +71,16 @@ fn a_call_prints_one_object_and_exits_with_0() {
 }
 
 #[test]
-fn a_change_is_told_and_made() {
+fn a_change_is_reported_and_made() {
     let cli = Cli::new();
     let (status, reply) = cli.call(&["write_file", r#"{"path": "new/b.txt", "content": "b\n"}"#]);
     assert_eq!(status, 0, "{reply}");
     assert_eq!(fs::read(cli.workspace.path().join("new/b.txt")).unwrap(), b"b\n");
     let changes = reply["changes"].as_array().unwrap();
     assert!(changes.contains(&json!({"kind": "created", "path": "new/b.txt", "size": 2})), "{reply}");
-    let mut kept: Vec<_> = cli.state.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    kept.retain(|name| name != "locks");
-    assert_eq!(kept.len(), 1, "the state directory is outside the workspace");
+    let mut entries: Vec<_> = cli.state.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    entries.retain(|name| name != "locks");
+    assert_eq!(entries.len(), 1, "the state directory is outside the workspace");
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn arguments_come_from_standard_input() {
 }
 
 #[test]
-fn a_batch_answers_each_line_and_goes_on_after_a_bad_one() {
+fn a_batch_answers_each_line_and_continues_after_an_invalid_one() {
     let cli = Cli::new();
     let stdin = br#"{"tool": "stat", "arguments": {"path": "a.txt"}}
 
@@ -358,7 +358,7 @@ fn help_has_examples_and_completions_name_the_commands() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let cli = Cli::new();
     let mut child = cli.command(&["tools"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -20,14 +20,14 @@ const ON_DISK: u64 = 23_000;
 const IN_MEMORY: u64 = 20_000;
 
 fn run(subject: &mut dyn Subject) -> Report {
-    let directory = quick_place();
+    let directory = quick_directory();
     let report = selftest::run(subject, directory.path(), |row| println!("{row}")).unwrap();
     assert!(fs::read_dir(directory.path()).unwrap().next().is_none(), "something is left behind");
     report
 }
 
 /// Returns a temporary directory in memory if possible, because the suite mostly waits for the disk.
-fn quick_place() -> tempfile::TempDir {
+fn quick_directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
@@ -67,7 +67,7 @@ fn reported(output: &Output) -> Value {
 fn nothing_leaves_without_openat2() {
     assert!(!is_unknown(&openat2()), "with it there is no test here");
     for arguments in [["selftest", "--json"].as_slice(), &["selftest", "--json", "--overlay"]] {
-        let home = quick_place();
+        let home = quick_directory();
         let mut command = paddock(home.path());
         without(command.args(arguments), openat2());
         let output = command.output().unwrap();
@@ -130,7 +130,7 @@ fn a_host_that_compares_texts_is_found_out() {
 
 /// The policy in the workspace must be a file, not a link to a file outside.
 #[test]
-fn a_policy_that_is_a_link_is_refused_and_not_told() {
+fn a_policy_that_is_a_link_is_refused_and_not_reported() {
     for name in [".paddock.yaml", ".paddock.yml", ".paddock.toml", ".paddock.json"] {
         for target in ["../secret.txt", "/proc/self/environ", "/dev/zero", "nowhere"] {
             let home = tempfile::tempdir().unwrap();
@@ -139,10 +139,13 @@ fn a_policy_that_is_a_link_is_refused_and_not_told() {
             std::os::unix::fs::symlink(target, home.path().join("ws").join(name)).unwrap();
             for arguments in [["call", "--root", "ws", "tree"].as_slice(), &["policy", "show", "--root", "ws"]] {
                 let output = paddock(home.path()).args(arguments).env("CANARY", "CANARY").output().unwrap();
-                let said = [output.stdout, output.stderr].concat();
-                let said = String::from_utf8_lossy(&said);
-                assert_eq!(output.status.code(), Some(3), "{name} -> {target}: {said}");
-                assert!(said.contains(name) && !said.contains("CANARY"), "{name} -> {target}: {said}");
+                let output_text = [output.stdout, output.stderr].concat();
+                let output_text = String::from_utf8_lossy(&output_text);
+                assert_eq!(output.status.code(), Some(3), "{name} -> {target}: {output_text}");
+                assert!(
+                    output_text.contains(name) && !output_text.contains("CANARY"),
+                    "{name} -> {target}: {output_text}"
+                );
             }
         }
     }

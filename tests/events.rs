@@ -28,9 +28,9 @@ impl Recorder {
         fs::write(directory.path().join(".agentignore"), ".env\n/conf/\n").unwrap();
         fs::write(directory.path().join(".env"), "password").unwrap();
         let events: Arc<Mutex<Vec<Event>>> = Arc::default();
-        let kept = Arc::clone(&events);
+        let recorded = Arc::clone(&events);
         let builder = Workspace::builder().root(directory.path()).no_state_dir();
-        let workspace = options(builder.on_event(move |event| kept.lock().unwrap().push(event.clone())));
+        let workspace = options(builder.on_event(move |event| recorded.lock().unwrap().push(event.clone())));
         Self { directory, workspace: workspace.build().unwrap(), events }
     }
 
@@ -72,8 +72,8 @@ fn a_call_has_a_start_and_an_end() {
     let arguments = json!({"path": "./a.txt", "limit": 1}).to_string();
     let options = CallOptions::default().with_id("mine");
     assert!(recorder.workspace.call_with("read_file", &arguments, &options).ok);
-    let shown: Vec<Value> = recorder.take().iter().map(|event| serde_json::to_value(event).unwrap()).collect();
-    let [start, end] = shown.as_slice() else { panic!("{shown:?}") };
+    let events: Vec<Value> = recorder.take().iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    let [start, end] = events.as_slice() else { panic!("{events:?}") };
     let time = &start["time"];
     assert_eq!(
         *start,
@@ -106,7 +106,7 @@ fn content_is_in_no_event() {
 }
 
 #[test]
-fn failures_tell_what_was_asked_for() {
+fn failures_report_the_requested_paths() {
     let recorder = Recorder::plain();
     let missing = recorder.call("read_file", json!({"path": "b.txt"}));
     assert_eq!((missing.error, missing.paths.as_slice()), (Some(ErrorCode::NotFound), ["b.txt".to_owned()].as_slice()));
@@ -127,12 +127,15 @@ fn a_read_only_workspace_refuses_with_an_event() {
     let refused = recorder.call("write_file", json!({"path": "n", "content": "x"}));
     assert!(refused.is_refused() && refused.error == Some(ErrorCode::ReadOnly));
     assert_eq!(refused.paths, ["n"]);
-    let secret = recorder.call("write_file", json!({"path": ".env", "content": "x"}));
-    assert_eq!((secret.error, secret.paths.len(), secret.redacted), (Some(ErrorCode::ReadOnly), 0, 1));
+    let redacted_call = recorder.call("write_file", json!({"path": ".env", "content": "x"}));
+    assert_eq!(
+        (redacted_call.error, redacted_call.paths.len(), redacted_call.redacted),
+        (Some(ErrorCode::ReadOnly), 0, 1)
+    );
 }
 
 #[test]
-fn a_path_of_a_secret_is_in_no_event() {
+fn a_path_that_agentignore_hides_is_in_no_event() {
     let recorder = Recorder::plain();
     let patch = "*** Begin Patch\n*** Add File: n\n+n\n*** Add File: .env\n+x\n*** End Patch\n";
     let calls = [
@@ -149,9 +152,9 @@ fn a_path_of_a_secret_is_in_no_event() {
     ];
     for (tool, arguments, redacted) in calls {
         let ended = recorder.call(tool, arguments);
-        let shown = serde_json::to_string(&Event::End(ended.clone())).unwrap().to_lowercase();
-        assert!(!shown.contains("env") && !shown.contains("conf"), "{shown}");
-        assert_eq!(ended.redacted, redacted, "{shown}");
+        let serialized = serde_json::to_string(&Event::End(ended.clone())).unwrap().to_lowercase();
+        assert!(!serialized.contains("env") && !serialized.contains("conf"), "{serialized}");
+        assert_eq!(ended.redacted, redacted, "{serialized}");
     }
     let root = recorder.directory.path().join(".env");
     let absolute = recorder.call("read_file", json!({ "path": root }));
@@ -175,12 +178,12 @@ fn each_file_that_is_written() {
     let edited = recorder.workspace.call_with("edit_file", &edit, &CallOptions::dialect("weakincentives"));
     assert!(edited.ok, "{edited:?}");
     let (files, _) = recorder.one();
-    let shown = serde_json::to_value(Event::FileWritten(files[0].clone())).unwrap();
-    let (call, time) = (&shown["call"], &shown["time"]);
+    let serialized = serde_json::to_value(Event::FileWritten(files[0].clone())).unwrap();
+    let (call, time) = (&serialized["call"], &serialized["time"]);
     let expected = json!({
         "event": "file-written", "call": call, "time": time, "path": "src/n.txt", "bytes": 7, "mode": "overwrite",
     });
-    assert_eq!((shown.clone(), files.len()), (expected, 1));
+    assert_eq!((serialized.clone(), files.len()), (expected, 1));
 
     recorder.workspace.write(&WriteArgs { append: true, ..WriteArgs::new("src/n.txt", "more") }).unwrap();
     let (files, end) = recorder.one();
@@ -198,7 +201,7 @@ fn each_file_that_is_written() {
 }
 
 #[test]
-fn a_replacement_tells_the_files_that_it_wrote() {
+fn a_replacement_reports_the_files_that_it_wrote() {
     let recorder = Recorder::plain();
     let planned = recorder.workspace.replace(&ReplaceArgs::new("one", "eins")).unwrap();
     let (files, end) = recorder.one();
@@ -223,8 +226,8 @@ fn typed_functions_are_calls_too() {
     let (_, read) = recorder.one();
     assert_eq!((read.tool.as_str(), read.dialect.as_str(), read.paths[0].as_str()), ("read_file", "paddock", "a.txt"));
     recorder.workspace.grep(&GrepArgs::new("t")).unwrap();
-    let (_, found) = recorder.one();
-    assert_eq!((found.tool.as_str(), found.lines), ("grep", Some(1)));
+    let (_, event) = recorder.one();
+    assert_eq!((event.tool.as_str(), event.lines), ("grep", Some(1)));
     recorder.workspace.read(&ReadArgs::new(".env")).unwrap_err();
     let (_, refused) = recorder.one();
     assert_eq!((refused.error, refused.redacted, refused.paths.len()), (Some(ErrorCode::Denied), 1, 0));
@@ -238,8 +241,8 @@ fn a_search_by_several_guests_is_one_call() {
     for name in 0..300 {
         fs::write(recorder.directory.path().join(format!("{name}.txt")), "three\n").unwrap();
     }
-    let found = recorder.call("grep", json!({"pattern": "three", "limit": 500}));
-    assert_eq!((found.lines, found.paths.as_slice(), found.error), (Some(300), [".".to_owned()].as_slice(), None));
+    let event = recorder.call("grep", json!({"pattern": "three", "limit": 500}));
+    assert_eq!((event.lines, event.paths.as_slice(), event.error), (Some(300), [".".to_owned()].as_slice(), None));
     recorder.workspace.grep(&GrepArgs { limit: 500, ..GrepArgs::new("three") }).unwrap();
     assert_eq!(recorder.one().1.lines, Some(300));
 }
@@ -288,8 +291,8 @@ fn a_call_that_traps_has_an_end() {
         (Some(ErrorCode::LimitExceeded), ["large".to_owned()].as_slice())
     );
     assert_eq!(ended.operation.as_deref(), Some("edit"));
-    let secret = recorder.call("edit_file", edit(".env"));
-    assert_eq!((secret.error, secret.redacted), (Some(ErrorCode::Denied), 1));
+    let redacted_call = recorder.call("edit_file", edit(".env"));
+    assert_eq!((redacted_call.error, redacted_call.redacted), (Some(ErrorCode::Denied), 1));
 }
 
 #[test]
@@ -330,12 +333,12 @@ fn a_listener_may_make_calls() {
 #[test]
 fn a_workspace_in_memory_tells_too() {
     let last: Arc<Mutex<Option<Ended>>> = Arc::default();
-    let kept = Arc::clone(&last);
+    let recorded = Arc::clone(&last);
     let limits = Limits { max_memory_bytes: 16 << 20, ..Limits::default() };
     let builder = Workspace::builder().policy(Policy { limits, ..Policy::default() });
     let workspace = builder.on_event(move |event| {
         if let Event::End(ended) = event {
-            *kept.lock().unwrap() = Some(ended.clone());
+            *recorded.lock().unwrap() = Some(ended.clone());
         }
     });
     let workspace = workspace.build_memory().unwrap();
@@ -354,7 +357,7 @@ fn a_workspace_in_memory_tells_too() {
 }
 
 #[tokio::test]
-async fn a_call_without_blocking_is_told_of() {
+async fn a_call_without_blocking_is_reported() {
     let recorder = Recorder::plain();
     recorder.workspace.call_async("stat", r#"{"path": "a.txt"}"#, CallOptions::default()).await;
     assert_eq!(recorder.one().1.paths, ["a.txt"]);

@@ -64,18 +64,18 @@ impl Fixture {
         let started = Instant::now();
         let outcome = self.workspace.call_with(tool, arguments, &options);
         let took = started.elapsed();
-        let shown: String = arguments.chars().take(60).collect();
+        let start_of_arguments: String = arguments.chars().take(60).collect();
         let code = outcome.error.as_ref().map(|error| error.code);
-        println!("{took:>10.1?} {tool} {shown} {code:?} {} bytes", outcome.text.len());
-        assert!(took < TIME + LATE, "{tool} {shown} took {took:?}");
-        assert!(code.is_none_or(|code| CLEAR.contains(&code)), "{tool} {shown}: {:?}", outcome.error);
-        assert!(outcome.text.len() < 16 << 20, "{tool} {shown}: {} bytes", outcome.text.len());
+        println!("{took:>10.1?} {tool} {start_of_arguments} {code:?} {} bytes", outcome.text.len());
+        assert!(took < TIME + LATE, "{tool} {start_of_arguments} took {took:?}");
+        assert!(code.is_none_or(|code| CLEAR.contains(&code)), "{tool} {start_of_arguments}: {:?}", outcome.error);
+        assert!(outcome.text.len() < 16 << 20, "{tool} {start_of_arguments}: {} bytes", outcome.text.len());
         let next = self.workspace.call("read_file", r#"{"path": "last.txt"}"#);
-        assert_eq!(next.value()["content"], "here", "after {tool} {shown}");
+        assert_eq!(next.value()["content"], "here", "after {tool} {start_of_arguments}");
         outcome
     }
 
-    fn looks(&self) {
+    fn read_everything(&self) {
         for (tool, arguments) in [
             ("list_dir", json!({})),
             ("list_dir", json!({"depth": 10_000, "sort": "size"})),
@@ -103,7 +103,7 @@ fn a_directory_of_very_many_names() {
     for number in 0..names() {
         File::create(wide.join(format!("{number}"))).unwrap();
     }
-    fixture.looks();
+    fixture.read_everything();
     fixture.call("copy", r#"{"source": "wide", "destination": "copy", "recursive": true}"#);
     let gone = fixture.call("delete", r#"{"path": "wide", "recursive": true}"#);
     assert_ne!(wide.exists(), gone.ok, "all or nothing: {:?}", gone.error);
@@ -117,7 +117,7 @@ fn directories_4000_deep() {
         mkdirat(&dir, "d", Mode::RWXU).unwrap();
         dir = openat(&dir, "d", OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
     }
-    fixture.looks();
+    fixture.read_everything();
     for depth in [900, 2_000, 4_000, 100_000] {
         let path = format!("{}x.txt", "d/".repeat(depth));
         fixture.call("write_file", &json!({"path": path, "content": "x"}).to_string());
@@ -169,17 +169,17 @@ fn the_longest_names() {
             fixture.call(tool, &arguments.to_string());
         }
     }
-    fixture.looks();
+    fixture.read_everything();
 }
 
 #[test]
 fn files_that_grow_and_shrink_while_they_are_read() {
     let fixture = Fixture::new();
-    let (path, done) = (fixture.root().join("grows.txt"), AtomicBool::new(false));
+    let (path, is_finished) = (fixture.root().join("grows.txt"), AtomicBool::new(false));
     fs::write(&path, "line\n").unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
+            while !is_finished.load(Ordering::Relaxed) {
                 let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
                 for _ in 0..2_000 {
                     file.write_all(&[b'x'; 512]).unwrap();
@@ -202,7 +202,7 @@ fn files_that_grow_and_shrink_while_they_are_read() {
             let edit = r#"{"path": "grows.txt", "edits": [{"old_text": "line", "new_text": "line"}]}"#;
             fixture.workspace.call("edit_file", edit);
         }
-        done.store(true, Ordering::Relaxed);
+        is_finished.store(true, Ordering::Relaxed);
     });
 }
 

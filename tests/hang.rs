@@ -21,10 +21,10 @@ fn a_fifo_swapped_in_hangs_no_call() {
     fs::write(&file, "text\n").unwrap();
     mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
     let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
-    let done = AtomicBool::new(false);
+    let is_finished = AtomicBool::new(false);
     let (read, refused) = thread::scope(|scope| {
-        let calls = scope.spawn(|| calls_while(&workspace, &done));
-        while !done.load(Ordering::Relaxed) {
+        let calls = scope.spawn(|| calls_while(&workspace, &is_finished));
+        while !is_finished.load(Ordering::Relaxed) {
             renameat_with(CWD, &file, CWD, &fifo, RenameFlags::EXCHANGE).unwrap();
         }
         calls.join().unwrap()
@@ -33,8 +33,8 @@ fn a_fifo_swapped_in_hangs_no_call() {
 }
 
 /// Returns the number of calls that read the file, and of calls that refused the FIFO.
-fn calls_while(workspace: &Workspace, done: &AtomicBool) -> (u32, u32) {
-    let _done = Done(done);
+fn calls_while(workspace: &Workspace, is_finished: &AtomicBool) -> (u32, u32) {
+    let _finish_on_drop = FinishOnDrop(is_finished);
     let started = Instant::now();
     let (mut read, mut refused) = (0, 0);
     while started.elapsed() < SWAPPING {
@@ -49,9 +49,9 @@ fn calls_while(workspace: &Workspace, done: &AtomicBool) -> (u32, u32) {
 }
 
 /// Says so however the calls end.
-struct Done<'a>(&'a AtomicBool);
+struct FinishOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Done<'_> {
+impl Drop for FinishOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -70,6 +70,6 @@ fn special_files_are_refused_and_skipped_at_once() {
         let edited = workspace.call("edit_file", &edit);
         assert_eq!(edited.error.map(|error| error.code), Some(ErrorCode::NotAFile), "{name}");
     }
-    let found = workspace.call("grep", r#"{"pattern": "text"}"#);
-    assert_eq!(found.value()["skipped"]["special"], 2, "{found:?}");
+    let outcome = workspace.call("grep", r#"{"pattern": "text"}"#);
+    assert_eq!(outcome.value()["skipped"]["special"], 2, "{outcome:?}");
 }

@@ -141,8 +141,8 @@ fn skipped(result: &Value) -> BTreeMap<&str, u64> {
 const EVERYWHERE: [(&str, u64); 2] = [("unnamed", 1), ("unreadable", 1)];
 
 #[test]
-fn walks_say_what_they_left_out() {
-    if again_as_nobody("walks_say_what_they_left_out") {
+fn walks_report_entries_left_out() {
+    if again_as_nobody("walks_report_entries_left_out") {
         return;
     }
     let (tree, _socket) = hostile();
@@ -169,8 +169,8 @@ fn walks_say_what_they_left_out() {
 }
 
 #[test]
-fn searches_say_what_they_left_out() {
-    if again_as_nobody("searches_say_what_they_left_out") {
+fn searches_report_entries_left_out() {
+    if again_as_nobody("searches_report_entries_left_out") {
         return;
     }
     let (tree, _socket) = hostile();
@@ -179,20 +179,19 @@ fn searches_say_what_they_left_out() {
         walk.chain(more.iter().copied()).collect()
     };
     for output in ["content", "files", "count"] {
-        let found = tree.result("grep", &json!({"pattern": "needle", "output": output}));
+        let result = tree.result("grep", &json!({"pattern": "needle", "output": output}));
         let key = if output == "content" { "matches" } else { "files" };
-        let paths: Vec<_> =
-            found[key].as_array().unwrap().iter().map(|found| found["path"].as_str().unwrap()).collect();
+        let paths: Vec<_> = result[key].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
         assert_eq!(paths, ["a.txt", "latin1.txt", "line.txt", "utf16.txt"], "{output}");
-        assert_eq!(skipped(&found), beyond(&[("long_lines", 1)]), "{output}");
-        assert_eq!(found["files_searched"], 5);
+        assert_eq!(skipped(&result), beyond(&[("long_lines", 1)]), "{output}");
+        assert_eq!(result["files_searched"], 5);
     }
-    let found = tree.result("grep", &json!({"pattern": "needle", "multiline": true}));
-    assert_eq!(skipped(&found), beyond(&[("too_large", 1)]));
-    let found = tree.result("grep", &json!({"pattern": "Müller"}));
-    assert_eq!(found["matches"][0]["text"], "needle Müller äöü");
-    let found = tree.result("grep", &json!({"pattern": "needle ä$"}));
-    assert_eq!(found["matches"][0]["path"], "utf16.txt");
+    let result = tree.result("grep", &json!({"pattern": "needle", "multiline": true}));
+    assert_eq!(skipped(&result), beyond(&[("too_large", 1)]));
+    let result = tree.result("grep", &json!({"pattern": "Müller"}));
+    assert_eq!(result["matches"][0]["text"], "needle Müller äöü");
+    let result = tree.result("grep", &json!({"pattern": "needle ä$"}));
+    assert_eq!(result["matches"][0]["path"], "utf16.txt");
 }
 
 /// Returns a call of every tool that takes a single path, with the acceptable error code.
@@ -215,8 +214,8 @@ fn refusals(path: &str, file: ErrorCode, directory: ErrorCode) -> Vec<(&'static 
 }
 
 #[test]
-fn what_is_no_plain_file_is_refused_at_once() {
-    if again_as_nobody("what_is_no_plain_file_is_refused_at_once") {
+fn special_files_are_refused_at_once() {
+    if again_as_nobody("special_files_are_refused_at_once") {
         return;
     }
     let (tree, _socket) = hostile();
@@ -327,18 +326,18 @@ fn three_gigabytes_are_searched_to_the_end() {
     let page = outcome.value();
     assert_eq!((&page["content"], &page["start_line"]), (&json!("last but one\nthe needle"), &json!(10_002)));
     let mut arguments = json!({"pattern": "the n[e]+dle"});
-    let (mut found, mut searched) = (Vec::new(), 0);
+    let (mut result, mut searched) = (Vec::new(), 0);
     for _ in 0..20 {
         let outcome = tree.call_slowly("grep", &arguments);
         assert!(outcome.ok, "{outcome:?}");
         let page = outcome.value();
-        found.extend(page["matches"].as_array().unwrap().iter().map(|found| found["text"].clone()));
+        result.extend(page["matches"].as_array().unwrap().iter().map(|hit| hit["text"].clone()));
         searched += page["bytes_searched"].as_u64().unwrap();
         // A slow machine needs several calls; each continues where the previous one stopped.
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         arguments["cursor"] = json!(cursor);
     }
-    assert_eq!(found, ["the needle"]);
+    assert_eq!(result, ["the needle"]);
     assert!(searched >= HUGE);
 }
 
@@ -356,14 +355,14 @@ fn pages_of_200_megabytes_are_read_in_little_memory() {
         let page = tree.result("read_file", &json!({"path": "log.txt", "offset": offset, "limit": 1}));
         assert_eq!(page["content"], format!("{offset:08} the quick brown fox jumps over the lazy."));
     }
-    let found = tree.result("grep", &json!({"pattern": "^03999999", "after": 1}));
-    assert_eq!(found["matches"][0]["line"], 3_999_999);
-    assert_eq!(found["matches"][0]["after"][0]["line"], lines);
-    assert_eq!(found["bytes_searched"], 50 * lines);
+    let result = tree.result("grep", &json!({"pattern": "^03999999", "after": 1}));
+    assert_eq!(result["matches"][0]["line"], 3_999_999);
+    assert_eq!(result["matches"][0]["after"][0]["line"], lines);
+    assert_eq!(result["bytes_searched"], 50 * lines);
 }
 
 #[test]
-fn an_edit_changes_what_was_asked_for_and_nothing_else() {
+fn an_edit_changes_what_was_requested_and_nothing_else() {
     let tree = Tree::new();
     let script = tree.path().join("run.sh");
     fs::write(&script, "\u{feff}#!/bin/sh\r\necho one\r\necho two \r\n\techo \r three\r\nexit 0").unwrap();

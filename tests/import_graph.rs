@@ -45,11 +45,11 @@ impl Graph {
     fn of(files: impl Iterator<Item = (Module, String)>) -> Self {
         let mut modules: BTreeMap<Module, Source> = BTreeMap::new();
         for (module, text) in files {
-            let found = Source::read(&text);
+            let source = Source::read(&text);
             // A library and a binary are two roots.
             let module = modules.entry(module).or_default();
-            module.imports.extend(found.imports);
-            module.test_modules.extend(found.test_modules);
+            module.imports.extend(source.imports);
+            module.test_modules.extend(source.test_modules);
         }
         Self { modules }
     }
@@ -57,12 +57,12 @@ impl Graph {
     /// Returns, for each module, the modules that it imports from.
     fn edges(&self, tests: Tests) -> BTreeMap<Module, BTreeSet<Module>> {
         let targets = |(module, source): (&Module, &Source)| {
-            let mut found = BTreeSet::new();
+            let mut modules = BTreeSet::new();
             for import in source.imports.iter().filter(|import| tests == Tests::Counted || !import.is_of_tests) {
-                self.resolve(module, import, &mut found, 8);
+                self.resolve(module, import, &mut modules, 8);
             }
-            found.remove(module);
-            (module.clone(), found)
+            modules.remove(module);
+            (module.clone(), modules)
         };
         let modules = self.modules.iter();
         modules.filter(|(module, _)| tests == Tests::Counted || !self.is_of_tests(module)).map(targets).collect()
@@ -77,7 +77,7 @@ impl Graph {
     }
 
     /// Adds the module that `import` names; if that module re-exports the name, also the defining module.
-    fn resolve(&self, from: &Module, import: &Import, found: &mut BTreeSet<Module>, depth: usize) {
+    fn resolve(&self, from: &Module, import: &Import, modules: &mut BTreeSet<Module>, depth: usize) {
         let Some(path) = self.absolute(from, import) else { return };
         let known = (0..=path.len()).rev().find(|&length| self.modules.contains_key(&path[..length])).unwrap();
         let module = path[..known].to_vec();
@@ -85,10 +85,10 @@ impl Graph {
             && module != *from
         {
             for next in self.modules[&module].imports.iter().filter(|next| next.name() == Some(name)) {
-                self.resolve(&module, next, found, depth);
+                self.resolve(&module, next, modules, depth);
             }
         }
-        found.insert(module);
+        modules.insert(module);
     }
 
     /// Returns the path from the root of the crate; `None` for another crate.
@@ -147,28 +147,28 @@ impl Graph {
 /// Returns the strongly connected components of more than one module, the largest first.
 fn cycles(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
     let reachable = |start: &Module| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+        let (mut visited, mut open) = (BTreeSet::new(), vec![start]);
         while let Some(module) = open.pop() {
             for next in edges.get(module).into_iter().flatten() {
-                if seen.insert(next) {
+                if visited.insert(next) {
                     open.push(next);
                 }
             }
         }
-        seen
+        visited
     };
     let reach: BTreeMap<&Module, BTreeSet<&Module>> = edges.keys().map(|module| (module, reachable(module))).collect();
-    let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
-    for (module, seen) in &reach {
-        let members = seen.iter().filter(|other| reach.get(**other).is_some_and(|back| back.contains(module)));
+    let mut cycles_found: BTreeSet<Vec<String>> = BTreeSet::new();
+    for (module, visited) in &reach {
+        let members = visited.iter().filter(|other| reach.get(**other).is_some_and(|back| back.contains(module)));
         let names: Vec<String> = members.map(|member| member.join("::")).collect();
         if names.len() > 1 {
-            found.insert(names);
+            cycles_found.insert(names);
         }
     }
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by_key(|members| std::cmp::Reverse(members.len()));
-    found
+    let mut cycles_found: Vec<_> = cycles_found.into_iter().collect();
+    cycles_found.sort_by_key(|members| std::cmp::Reverse(members.len()));
+    cycles_found
 }
 
 /// Adds the files below a directory that have one of the extensions.
@@ -244,9 +244,9 @@ fn the_crates_of_the_guest_are_layers() {
     let mut named = LAYERS.map(str::to_owned).to_vec();
     named.sort();
     assert_eq!(directories, named, "LAYERS names every crate");
-    for (level, name) in LAYERS.iter().enumerate() {
+    for (layer, name) in LAYERS.iter().enumerate() {
         for dependency in dependencies(name) {
-            let below = LAYERS[..level].contains(&dependency.as_str());
+            let below = LAYERS[..layer].contains(&dependency.as_str());
             assert!(below, "{name} depends on {dependency}, which is not below it");
         }
     }
@@ -261,15 +261,15 @@ fn a_cycle_is_found() {
         let module = |path: &str| path.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
         Graph::of(sources.iter().map(|(path, text)| (module(path), (*text).to_owned())))
     };
-    let found = graph(&[
+    let graph_with_cycle = graph(&[
         ("", "mod a; mod b; mod c;"),
         ("a", "use crate::b::B;"),
         ("b", "use crate::c::D;"),
         ("c", "mod d; pub use d::D;"),
         ("c::d", "use super::super::a::A; use super::C;"),
     ]);
-    assert_eq!(found.cycles_of_files(), [["a", "b", "c::d"]]);
-    assert_eq!(found.cycles_of_siblings(), [["a", "b", "c"]]);
+    assert_eq!(graph_with_cycle.cycles_of_files(), [["a", "b", "c::d"]]);
+    assert_eq!(graph_with_cycle.cycles_of_siblings(), [["a", "b", "c"]]);
     let none = graph(&[
         ("", "mod a; mod b;"),
         ("a", "mod e; use e::E; #[cfg(test)] mod tests { use crate::b::B; }"),

@@ -52,8 +52,8 @@ fn the_component_names_no_directory_of_the_machine_that_built_it() {
     let component = paddock::component();
     let sources = Path::new("registry").join("src").display().to_string();
     for directory in [sources.as_str(), env!("CARGO_MANIFEST_DIR")] {
-        let found = component.windows(directory.len()).position(|bytes| bytes == directory.as_bytes());
-        assert_eq!(found, None, "{directory}");
+        let position = component.windows(directory.len()).position(|bytes| bytes == directory.as_bytes());
+        assert_eq!(position, None, "{directory}");
     }
 }
 

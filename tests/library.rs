@@ -8,15 +8,15 @@ use paddock::{Access, CallOptions, Engine, Error, Limits, Policy, Workspace};
 use tempfile::TempDir;
 
 #[test]
-fn typed_operations_say_what_the_tools_say() {
+fn typed_operations_equal_the_tools() {
     let workspace = Workspace::memory(Policy::default()).unwrap();
     let written = workspace.write(&WriteArgs::new("src/a.rs", "fn a() {}\nfn b() {}\n")).unwrap();
     assert!(written.created && written.bytes_written == 20);
     assert_eq!(workspace.read(&ReadArgs::new("src/a.rs")).unwrap().content, "fn a() {}\nfn b() {}");
     let edited = workspace.edit(&EditArgs::new("src/a.rs", "fn b", "fn c")).unwrap();
     assert_eq!(edited.lines, [LineRange { start: 2, end: 2 }]);
-    let found = workspace.grep(&GrepArgs::new(r"fn \w")).unwrap();
-    assert_eq!(found.matches.iter().map(|found| found.line).collect::<Vec<_>>(), [1, 2]);
+    let grep = workspace.grep(&GrepArgs::new(r"fn \w")).unwrap();
+    assert_eq!(grep.matches.iter().map(|hit| hit.line).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(workspace.glob(&GlobArgs::new("*.rs")).unwrap().paths, ["src/a.rs"]);
     assert!(workspace.make_directory(&MakeDirectoryArgs::new("docs/x")).unwrap().created);
     workspace.copy(&TransferArgs::new("src/a.rs", "docs/a.rs")).unwrap();
@@ -91,7 +91,7 @@ fn a_variable_of_the_caller_does_not_replace_the_policy() {
 }
 
 #[test]
-fn what_is_planned_what_changed_and_what_is_known() {
+fn plans_changes_and_delta_reads() {
     let workspace = Workspace::memory(Policy::default()).unwrap();
     let text: String = (0..50).map(|line| format!("line {line}\n")).collect();
     let etag = workspace.write(&WriteArgs::new("a.txt", text)).unwrap().etag;
@@ -100,8 +100,8 @@ fn what_is_planned_what_changed_and_what_is_known() {
     let planned = workspace.replace(&args).unwrap();
     assert_eq!((planned.total_replacements, planned.applied), (2, false));
     assert_eq!(workspace.changes(&ChangesArgs::since(&token)).unwrap().total, 0);
-    let done = workspace.replace(&ReplaceArgs { plan: planned.plan, ..args }).unwrap();
-    assert!(done.applied);
+    let applied = workspace.replace(&ReplaceArgs { plan: planned.plan, ..args }).unwrap();
+    assert!(applied.applied);
     assert_eq!(workspace.changes(&ChangesArgs::since(&token)).unwrap().modified, ["a.txt"]);
     let known = |etag: &Option<String>| {
         workspace.read(&ReadArgs { if_none_match: etag.clone(), ..ReadArgs::new("a.txt") }).unwrap()
@@ -113,7 +113,7 @@ fn what_is_planned_what_changed_and_what_is_known() {
 }
 
 #[test]
-fn a_tree_in_memory_goes_out_and_in_again() {
+fn a_tree_in_memory_is_exported_and_loaded() {
     let one = Workspace::memory(Policy::default()).unwrap();
     one.write(&WriteArgs::new("a/b.txt", "b\n")).unwrap();
     let archive = one.snapshot().unwrap();
@@ -133,7 +133,7 @@ fn a_directory_has_no_snapshot() {
 }
 
 #[test]
-fn a_builder_refuses_what_cannot_be_a_workspace() {
+fn a_builder_refuses_invalid_workspaces() {
     let directory = TempDir::new().unwrap();
     let builder = || Workspace::builder().root(directory.path());
     let mount = |guest: &str| builder().mount(directory.path(), guest, Access::ReadOnly).build();

@@ -33,7 +33,7 @@ fn workspace(directory: &TempDir) -> Workspace {
 }
 
 #[test]
-fn the_deadline_ends_what_does_not_end_itself() {
+fn the_deadline_ends_endless_calls() {
     let (directory, search) = slow();
     let options = CallOptions::default().with_time(Duration::from_millis(300));
     let started = Instant::now();
@@ -52,15 +52,15 @@ fn cancelling_stops_the_guest() {
     assert!(workspace.call("stat", r#"{"path": "."}"#).ok);
     let call = thread::spawn(move || (workspace.call_with("grep", search, &options), Instant::now()));
     thread::sleep(Duration::from_millis(200));
-    let asked = Instant::now();
+    let cancelled_at = Instant::now();
     cancel.cancel();
     let (outcome, ended) = call.join().unwrap();
     assert_code(&outcome, ErrorCode::Cancelled);
-    assert!(ended - asked < Duration::from_secs(1), "{:?}", ended - asked);
+    assert!(ended - cancelled_at < Duration::from_secs(1), "{:?}", ended - cancelled_at);
 }
 
 #[test]
-fn memory_is_limited_from_the_start_and_on_the_way() {
+fn memory_is_limited_at_the_start_and_during_a_call() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("a.txt"), vec![b'a'; 9 << 20]).unwrap();
     for bytes in [64 << 10, 8 << 20] {

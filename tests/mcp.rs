@@ -76,7 +76,7 @@ impl Client {
         writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn ask(&mut self, id: u64, method: &str, mut params: Value) {
+    fn send_request(&mut self, id: u64, method: &str, mut params: Value) {
         if self.stateless {
             let meta = params.as_object_mut().unwrap().entry("_meta").or_insert(json!({}));
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
@@ -91,7 +91,7 @@ impl Client {
     }
 
     fn request(&mut self, id: u64, method: &str, params: Value) -> Value {
-        self.ask(id, method, params);
+        self.send_request(id, method, params);
         let answer = self.next();
         assert_eq!(answer["id"], id, "{answer}");
         answer
@@ -104,9 +104,9 @@ impl Client {
     /// Closes standard input. The server must end successfully without further output.
     fn close(mut self) {
         drop(self.stdin.take());
-        let asked = Instant::now();
+        let started = Instant::now();
         assert!(self.child.wait().unwrap().success());
-        assert!(asked.elapsed() < Duration::from_secs(8));
+        assert!(started.elapsed() < Duration::from_secs(8));
         assert_eq!(self.messages.recv_timeout(PATIENCE).ok(), None);
     }
 }
@@ -161,7 +161,7 @@ fn a_session_without_initialize() {
 }
 
 #[test]
-fn what_the_stateless_revision_requires_is_there() {
+fn the_stateless_revision_is_complete() {
     let mut client = Client::start(true);
     let discovered = client.request(1, "server/discover", json!({}));
     let result = &discovered["result"];
@@ -179,14 +179,14 @@ fn what_the_stateless_revision_requires_is_there() {
 }
 
 #[test]
-fn a_client_that_asks_is_told_how_calls_ended() {
+fn a_client_that_asks_is_notified_how_calls_ended() {
     let mut client = Client::legacy("2025-11-25");
     fs::write(client.workspace.path().join("a.txt"), "one\n").unwrap();
     fs::write(client.workspace.path().join(".agentignore"), ".env\n").unwrap();
     // The client has not set a logging level yet, so the server sends no log messages.
     client.call(2, "read_file", json!({"path": "a.txt"}));
     assert_eq!(client.request(3, "logging/setLevel", json!({"level": "info"}))["result"], json!({}));
-    client.ask(4, "tools/call", json!({"name": "read_file", "arguments": {"path": "a.txt"}}));
+    client.send_request(4, "tools/call", json!({"name": "read_file", "arguments": {"path": "a.txt"}}));
     let note = client.next();
     assert_eq!(note["method"], "notifications/message", "{note}");
     let params = &note["params"];
@@ -195,7 +195,7 @@ fn a_client_that_asks_is_told_how_calls_ended() {
     assert_eq!(client.next()["id"], 4);
     client.request(5, "logging/setLevel", json!({"level": "warning"}));
     client.call(6, "read_file", json!({"path": "a.txt"}));
-    client.ask(7, "tools/call", json!({"name": "read_file", "arguments": {"path": ".env"}}));
+    client.send_request(7, "tools/call", json!({"name": "read_file", "arguments": {"path": ".env"}}));
     let refused = client.next();
     assert_eq!(
         (refused["params"]["level"].as_str(), refused["params"]["data"]["outcome"].as_str()),
@@ -214,9 +214,9 @@ fn a_stateless_client_asks_in_each_request() {
     assert_eq!(refused["error"]["code"], -32601, "{refused}");
     let stat = json!({"name": "stat", "arguments": {"path": "."}});
     client.request(3, "tools/call", stat.clone());
-    let mut asking = stat;
-    asking["_meta"] = json!({"io.modelcontextprotocol/logLevel": "info"});
-    client.ask(4, "tools/call", asking);
+    let mut request = stat;
+    request["_meta"] = json!({"io.modelcontextprotocol/logLevel": "info"});
+    client.send_request(4, "tools/call", request);
     assert_eq!(client.next()["params"]["data"]["tool"], "stat");
     assert_eq!(client.next()["id"], 4);
     client.call(5, "stat", json!({"path": "."}));
@@ -224,7 +224,7 @@ fn a_stateless_client_asks_in_each_request() {
 }
 
 #[test]
-fn an_unsupported_version_is_refused_with_those_that_are_not() {
+fn an_unsupported_version_is_refused_with_the_supported_ones() {
     let mut client = Client::start(true);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2031-01-01", "io.modelcontextprotocol/clientCapabilities": {}});
     client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}));
@@ -256,7 +256,11 @@ fn slow(client: &Client) -> Value {
 fn a_long_call_reports_more_and_more() {
     let mut client = Client::legacy("2025-11-25");
     let arguments = slow(&client);
-    client.ask(2, "tools/call", json!({"name": "grep", "arguments": arguments, "_meta": {"progressToken": "p"}}));
+    client.send_request(
+        2,
+        "tools/call",
+        json!({"name": "grep", "arguments": arguments, "_meta": {"progressToken": "p"}}),
+    );
     let mut last = 0.0;
     for _ in 0..3 {
         let note = client.next();
@@ -267,7 +271,7 @@ fn a_long_call_reports_more_and_more() {
         last = progress;
     }
     // The server answers other requests during the search.
-    client.ask(3, "tools/call", json!({"name": "stat", "arguments": {"path": "0.txt"}}));
+    client.send_request(3, "tools/call", json!({"name": "stat", "arguments": {"path": "0.txt"}}));
     let answer = std::iter::repeat_with(|| client.next()).find(|message| message.get("method").is_none()).unwrap();
     assert_eq!(answer["id"], 3, "{answer}");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
@@ -279,10 +283,10 @@ impl Client {
     /// Sends the signal of a client that ends its server, and returns the time until the server has ended successfully.
     fn terminate(&mut self) -> Duration {
         let process = rustix::process::Pid::from_child(&self.child);
-        let asked = Instant::now();
+        let started = Instant::now();
         rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());
-        asked.elapsed()
+        started.elapsed()
     }
 }
 
@@ -304,7 +308,7 @@ fn a_signal_ends_the_server_at_once() {
 fn a_signal_cancels_running_calls_and_nothing_is_lost() {
     let mut client = Client::legacy("2025-11-25");
     let arguments = slow(&client);
-    client.ask(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
+    client.send_request(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
     thread::sleep(Duration::from_millis(700));
     let written = client.call(3, "write_file", json!({"path": "a.txt", "content": "a\n"}));
     assert_eq!(written["result"]["isError"], false, "{written}");
@@ -318,10 +322,10 @@ fn a_signal_cancels_running_calls_and_nothing_is_lost() {
 #[test]
 fn a_signal_during_a_change_leaves_all_of_it_or_nothing() {
     const FILES: usize = 400;
-    let (mut made, mut undone) = (0, 0);
+    let (mut changes_made, mut undone) = (0, 0);
     // The change takes longer beside other tests.
     let mut delays = [0, 10].into_iter().chain((0..11).map(|power| 20 << power));
-    while made == 0
+    while changes_made == 0
         && let Some(delay) = delays.next()
     {
         let mut client = Client::legacy("2025-11-25");
@@ -336,7 +340,7 @@ fn a_signal_during_a_change_leaves_all_of_it_or_nothing() {
         let mut change = arguments;
         change["plan"] = planned["result"]["structuredContent"]["plan"].clone();
         assert!(change["plan"].is_string(), "{planned}");
-        client.ask(4, "tools/call", json!({"name": "replace", "arguments": change}));
+        client.send_request(4, "tools/call", json!({"name": "replace", "arguments": change}));
         thread::sleep(Duration::from_millis(delay));
         let ended = client.terminate();
         assert!(ended < Duration::from_secs(3), "{ended:?}");
@@ -349,12 +353,12 @@ fn a_signal_during_a_change_leaves_all_of_it_or_nothing() {
         let is_new = |number| fs::read_to_string(root.join(format!("from/{number}.txt"))).unwrap().starts_with("new");
         match (0..FILES).filter(|number| is_new(*number)).count() {
             0 => undone += 1,
-            FILES => made += 1,
+            FILES => changes_made += 1,
             some => panic!("{some} of {FILES} files are changed after {delay} ms"),
         }
         assert_eq!(fs::read_dir(root.join("from")).unwrap().count(), FILES, "temporary files are left");
     }
-    assert!(made > 0 && undone > 0, "{made} changes were made, {undone} undone");
+    assert!(changes_made > 0 && undone > 0, "{changes_made} changes were made, {undone} undone");
 }
 
 #[test]
@@ -377,8 +381,8 @@ fn a_combined_list_is_served() {
     let create = json!({"command": "create", "path": "a.txt", "file_text": "one\n"});
     let created = client.call(2, "str_replace_based_edit_tool", create);
     assert_eq!(created["result"]["content"][0]["text"], "File created successfully at: a.txt", "{created}");
-    let found = client.call(3, "grep", json!({"pattern": "one"}));
-    assert_eq!(found["result"]["structuredContent"]["matches"][0]["path"], "a.txt", "{found}");
+    let answer = client.call(3, "grep", json!({"pattern": "one"}));
+    assert_eq!(answer["result"]["structuredContent"]["matches"][0]["path"], "a.txt", "{answer}");
     assert_eq!(client.call(4, "read_file", json!({"path": "a.txt"}))["error"]["code"], -32602);
     client.close();
 
@@ -409,7 +413,7 @@ fn a_missing_root_is_an_error_or_is_left_out_with_a_message() {
     let missing = "cannot open the root `missing`: ";
     let left_out = "paddock: the root `missing` is left out: No such file or directory";
     let reference = ["--dialect", "mcp-filesystem"];
-    for (options, status, told) in [
+    for (options, status, message) in [
         (&["--root", "missing"][..], 3, missing),
         (&["--root", "missing", "--root", "gone"], 3, missing),
         (&["--root", "file"], 3, "cannot open the root `file`"),
@@ -427,8 +431,8 @@ fn a_missing_root_is_an_error_or_is_left_out_with_a_message() {
     ] {
         let (exit, stderr) = started(options);
         assert_eq!(exit, Some(status), "{options:?}: {stderr}");
-        assert!(stderr.contains(told) && stderr.is_empty() == told.is_empty(), "{options:?}: {stderr}");
-        assert_eq!(stderr.lines().count(), usize::from(!told.is_empty()), "{options:?}: {stderr}");
+        assert!(stderr.contains(message) && stderr.is_empty() == message.is_empty(), "{options:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), usize::from(!message.is_empty()), "{options:?}: {stderr}");
     }
     for options in [&["one", "--root", "two"][..], &["one", "--memory"]] {
         let (exit, stderr) = started(options);
@@ -440,7 +444,7 @@ fn a_missing_root_is_an_error_or_is_left_out_with_a_message() {
 fn a_cancelled_call_stops_and_says_nothing_more() {
     let mut client = Client::legacy("2025-11-25");
     let arguments = slow(&client);
-    client.ask(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
+    client.send_request(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
     thread::sleep(Duration::from_millis(700));
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
     let answer = client.call(3, "stat", json!({"path": "0.txt"}));
@@ -465,7 +469,7 @@ fn cpu_ticks(_child: &Child) -> u64 {
 }
 
 /// Starts a server whose policy requires approval of deletions; the policy file is next to the workspace.
-fn asking(stateless: bool, capabilities: Value) -> (Client, TempDir) {
+fn client_with_approval(stateless: bool, capabilities: Value) -> (Client, TempDir) {
     let home = TempDir::new().unwrap();
     let policy = home.path().join("policy.json");
     fs::write(&policy, r#"{"approval": "on-delete"}"#).unwrap();
@@ -479,8 +483,8 @@ fn is_there(client: &Client) -> bool {
 }
 
 #[test]
-fn a_person_at_an_older_client_is_asked_before_a_file_goes() {
-    let (mut client, _home) = asking(false, json!({"elicitation": {}}));
+fn an_older_client_approves_a_deletion_by_elicitation() {
+    let (mut client, _home) = client_with_approval(false, json!({"elicitation": {}}));
     client.initialize("2025-06-18");
     let answers = [
         (json!({"action": "decline"}), true),
@@ -488,56 +492,56 @@ fn a_person_at_an_older_client_is_asked_before_a_file_goes() {
         (json!({"action": "accept", "content": {"approve": true}}), false),
     ];
     for (id, (answer, stays)) in (2..).zip(answers) {
-        client.ask(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));
+        client.send_request(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));
         let question = client.next();
         assert_eq!(question["method"], "elicitation/create", "{question}");
         let params = &question["params"];
         assert!(params["message"].as_str().unwrap().contains("delete `a.txt` (a file of 4 bytes)"), "{params}");
         assert_eq!(params["requestedSchema"]["properties"]["approve"]["type"], "boolean");
         client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
-        let done = client.next();
-        assert_eq!((&done["id"], done["result"]["isError"] == true), (&json!(id), stays), "{done}");
+        let response = client.next();
+        assert_eq!((&response["id"], response["result"]["isError"] == true), (&json!(id), stays), "{response}");
         assert_eq!(is_there(&client), stays);
     }
     client.close();
 }
 
 #[test]
-fn a_person_at_a_stateless_client_is_asked_before_a_file_goes() {
-    let (mut client, _home) = asking(true, json!({"elicitation": {"form": {}}}));
+fn a_stateless_client_approves_a_deletion() {
+    let (mut client, _home) = client_with_approval(true, json!({"elicitation": {"form": {}}}));
     let call = json!({"name": "delete", "arguments": {"path": "a.txt"}});
     let again = |state: &Value, approve: bool| {
-        let said = json!({"approval": {"action": "accept", "content": {"approve": approve}}});
-        json!({"name": "delete", "arguments": {"path": "a.txt"}, "inputResponses": said, "requestState": state})
+        let responses = json!({"approval": {"action": "accept", "content": {"approve": approve}}});
+        json!({"name": "delete", "arguments": {"path": "a.txt"}, "inputResponses": responses, "requestState": state})
     };
-    let asked = client.request(1, "tools/call", call.clone());
-    let state = asked["result"]["requestState"].clone();
-    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    assert!(asked["result"]["inputRequests"]["approval"]["params"]["message"].as_str().unwrap().contains("a.txt"));
+    let question = client.request(1, "tools/call", call.clone());
+    let state = question["result"]["requestState"].clone();
+    assert_eq!(question["result"]["resultType"], "input_required", "{question}");
+    assert!(question["result"]["inputRequests"]["approval"]["params"]["message"].as_str().unwrap().contains("a.txt"));
     let refused = client.request(2, "tools/call", again(&state, false));
     assert_eq!(refused["result"]["isError"], true, "{refused}");
     // The state is valid once; an invented state is never valid.
     for (id, state) in [(3, state), (4, json!("0123456789abcdef0123456789abcdef"))] {
-        let asked = client.request(id, "tools/call", again(&state, true));
-        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        let question = client.request(id, "tools/call", again(&state, true));
+        assert_eq!(question["result"]["resultType"], "input_required", "{question}");
         assert!(is_there(&client));
     }
     // The content has changed since the plan was shown, so a new plan is needed.
-    let asked = client.request(5, "tools/call", call.clone());
+    let question = client.request(5, "tools/call", call.clone());
     fs::write(client.workspace.path().join("a.txt"), "another\n").unwrap();
-    let changed = client.request(6, "tools/call", again(&asked["result"]["requestState"], true));
+    let changed = client.request(6, "tools/call", again(&question["result"]["requestState"], true));
     assert_eq!(changed["result"]["resultType"], "input_required", "{changed}");
     assert!(is_there(&client));
-    let done = client.request(7, "tools/call", again(&changed["result"]["requestState"], true));
-    assert_ne!(done["result"]["isError"], true, "{done}");
+    let answer = client.request(7, "tools/call", again(&changed["result"]["requestState"], true));
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
     assert!(!is_there(&client));
     client.close();
 }
 
 #[test]
-fn a_client_that_can_ask_nobody_is_told_so() {
+fn a_client_that_can_ask_nobody_gets_an_error() {
     for stateless in [false, true] {
-        let (mut client, _home) = asking(stateless, json!({}));
+        let (mut client, _home) = client_with_approval(stateless, json!({}));
         if !stateless {
             client.initialize("2025-11-25");
         }
@@ -572,7 +576,7 @@ fn roots_replace_those_of_the_command_line(dialect: &str, paths: &[PathBuf; 2]) 
     for (id, path) in (2..).zip(paths) {
         // The server may process a notification after the call that follows it.
         let question = (0..100).find_map(|_| {
-            client.ask(10 * id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
+            client.send_request(10 * id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
             Some(client.next()).filter(|answer| answer["method"] == "roots/list")
         });
         let question = question.expect("the client is asked for its roots");
@@ -671,7 +675,7 @@ impl Client {
 }
 
 #[test]
-fn a_subscriber_is_told_of_what_others_change() {
+fn a_subscriber_is_notified_of_what_others_change() {
     let mut client = Client::legacy("2025-06-18");
     let root = client.workspace.path().to_owned();
     fs::create_dir_all(root.join("dir/deep")).unwrap();
@@ -713,7 +717,7 @@ fn a_subscriber_is_told_of_what_others_change() {
 }
 
 #[test]
-fn what_cannot_be_subscribed_to_is_refused() {
+fn invalid_subscriptions_are_refused() {
     let mut client = Client::legacy("2025-11-25");
     let root = client.workspace.path().to_owned();
     fs::write(root.join(".agentignore"), "secret.txt\n").unwrap();
@@ -749,11 +753,11 @@ fn a_stateless_client_listens_for_changes() {
     let refused = client.request(2, "resources/subscribe", json!({"uri": "file:///a.txt"}));
     assert_eq!(refused["error"]["code"], -32601, "{refused}");
     let uris = json!(["file:///a.txt", "file:///later.txt", "https://a/b"]);
-    client.ask(3, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
+    client.send_request(3, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
     let accepted = client.next();
     assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged", "{accepted}");
-    let asked = &accepted["params"]["notifications"]["resourceSubscriptions"];
-    assert_eq!(*asked, json!(["file:///a.txt", "file:///later.txt"]), "{accepted}");
+    let accepted_uris = &accepted["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(*accepted_uris, json!(["file:///a.txt", "file:///later.txt"]), "{accepted}");
     assert!(client.is_silent());
     fs::write(root.join("a.txt"), "two").unwrap();
     assert_eq!(client.updated(), ("file:///a.txt".to_owned(), json!(3)));
@@ -772,16 +776,16 @@ fn the_end_of_a_session_ends_its_subscriptions() {
         fs::write(client.workspace.path().join("a.txt"), "one").unwrap();
         if stateless {
             let listen = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}});
-            client.ask(2, "subscriptions/listen", listen);
+            client.send_request(2, "subscriptions/listen", listen);
             client.next();
         } else {
             client.initialize("2025-11-25");
             client.request(2, "resources/subscribe", json!({"uri": "file:///a.txt"}));
         }
         drop(client.stdin.take());
-        let asked = Instant::now();
+        let started = Instant::now();
         assert!(client.child.wait().unwrap().success());
         // `subscriptions/listen` is a request that only the client ends, so its answer is not waited for.
-        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     }
 }

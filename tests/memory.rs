@@ -1,9 +1,9 @@
 //! Workspaces in memory: loading, export, limits and persistence between calls.
 
 mod archives;
-mod kept;
 mod mounts;
-mod room;
+mod persistence;
+mod quota;
 
 use paddock::{Limits, Policy, Workspace};
 use serde_json::{Value, json};

@@ -17,7 +17,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn an_executable_script_changes_in_the_bytes_asked_for_and_nothing_else() {
+fn an_edited_script_keeps_its_mode_and_other_bytes() {
     let directory = TempDir::new().unwrap();
     let script = directory.path().join("run.sh");
     fs::write(&script, "\u{feff}#!/bin/sh\r\necho one\r\necho two\r\n").unwrap();
@@ -59,7 +59,7 @@ fn every_kind_of_replacement_keeps_the_mode() {
 }
 
 #[test]
-fn copies_have_the_mode_of_what_was_copied() {
+fn copies_keep_the_mode() {
     let directory = TempDir::new().unwrap();
     let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
     let script = directory.path().join("tree/deep/run.sh");
@@ -177,45 +177,45 @@ mod restored {
         }
 
         /// Undoes the last call.
-        fn undo(&self, done: &Value) {
-            let backup = done["backup"].as_str().unwrap_or_else(|| panic!("no backup: {done}"));
+        fn undo(&self, result: &Value) {
+            let backup = result["backup"].as_str().unwrap_or_else(|| panic!("no backup: {result}"));
             self.call("restore", json!({ "backup": backup }));
         }
     }
 
     #[test]
-    fn what_a_delete_took() {
+    fn a_delete_is_undone_with_modes() {
         let tree = Tree::new(&json!({}), false);
         for path in ["tree/own/key", "tree/own/deep/run.sh", "tree/own", "tree/empty", "tree"] {
-            let done = tree.call("delete", json!({"path": path, "recursive": true}));
-            tree.undo(&done);
+            let result = tree.call("delete", json!({"path": path, "recursive": true}));
+            tree.undo(&result);
             tree.is_as_before();
         }
     }
 
     #[test]
-    fn what_a_patch_took() {
+    fn a_patch_is_undone_with_modes() {
         let tree = Tree::new(&json!({}), false);
         let patch =
             "*** Begin Patch\n*** Delete File: tree/own/key\n*** Delete File: tree/own/deep/run.sh\n*** End Patch\n";
-        let done = tree.call("apply_patch", json!({ "patch": patch }));
-        tree.undo(&done);
+        let result = tree.call("apply_patch", json!({ "patch": patch }));
+        tree.undo(&result);
         tree.is_as_before();
     }
 
     #[test]
-    fn what_a_move_or_copy_overwrote() {
+    fn an_overwritten_file_is_restored_with_its_mode() {
         let tree = Tree::new(&json!({}), false);
         for tool in ["move", "copy"] {
             let arguments = json!({"source": "other", "destination": "tree/own/key", "overwrite": true});
-            let done = tree.call(tool, arguments);
-            tree.undo(&done);
+            let result = tree.call(tool, arguments);
+            tree.undo(&result);
             tree.is_as_before();
         }
     }
 
     #[test]
-    fn what_a_command_took_or_opened_to_all() {
+    fn changes_of_a_command_are_undone_with_modes() {
         let tree = Tree::new(&json!({"commands": {"enabled": true}}), false);
         for line in [
             "rm tree/own/key tree/own/deep/run.sh",
@@ -226,14 +226,14 @@ mod restored {
             "echo x > tree/own/key; chmod 666 tree/own/key",
             "chmod 666 tree/own/key; chmod 600 tree/own/deep/run.sh",
         ] {
-            let done = tree.call("shell", json!({ "command": line }));
-            tree.undo(&done);
+            let result = tree.call("shell", json!({ "command": line }));
+            tree.undo(&result);
             tree.is_as_before();
         }
     }
 
     #[test]
-    fn what_an_overlay_s_commit_took() {
+    fn a_commit_of_an_overlay_is_undone_with_modes() {
         let tree = Tree::new(&json!({}), true);
         tree.call("delete", json!({"path": "tree/own", "recursive": true}));
         let committed = tree.workspace.commit(&[], false).unwrap();
@@ -246,17 +246,17 @@ mod restored {
     }
 
     #[test]
-    fn what_was_deleted_in_an_overlay() {
+    fn a_deletion_in_an_overlay_is_undone_with_modes() {
         let tree = Tree::new(&json!({}), true);
-        let done = tree.call("delete", json!({"path": "tree", "recursive": true}));
-        tree.undo(&done);
+        let result = tree.call("delete", json!({"path": "tree", "recursive": true}));
+        tree.undo(&result);
         tree.workspace.commit(&[], false).unwrap();
         tree.is_as_before();
     }
 
     /// Directories are copied with their bits as files are.
     #[test]
-    fn what_was_copied() {
+    fn a_copied_directory_keeps_its_modes() {
         let tree = Tree::new(&json!({}), false);
         let root = tree.home.path().join("work");
         fs::set_permissions(root.join("tree/own/deep"), Permissions::from_mode(0o550)).unwrap();

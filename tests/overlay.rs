@@ -50,7 +50,7 @@ fn call(workspace: &Workspace, tool: &str, arguments: Value) -> Outcome {
     workspace.call(tool, &arguments.to_string())
 }
 
-fn done(workspace: &Workspace, tool: &str, arguments: Value) -> Value {
+fn call_ok(workspace: &Workspace, tool: &str, arguments: Value) -> Value {
     let outcome = call(workspace, tool, arguments);
     assert!(outcome.ok, "{:?}", outcome.error);
     outcome.value()
@@ -80,10 +80,10 @@ fn several_overlays_over_one_base_last_and_leave_it_alone() {
     let fixture = Fixture::new();
     let before = status(&fixture.base(""));
     let (one, two) = (fixture.overlay("one"), fixture.overlay("two"));
-    done(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
-    done(&one, "move", json!({"source": "dir", "destination": "moved"}));
-    done(&two, "delete", json!({"path": "a.txt"}));
-    done(&two, "write_file", json!({"path": "dir/new.txt", "content": "new\n"}));
+    call_ok(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
+    call_ok(&one, "move", json!({"source": "dir", "destination": "moved"}));
+    call_ok(&two, "delete", json!({"path": "a.txt"}));
+    call_ok(&two, "write_file", json!({"path": "dir/new.txt", "content": "new\n"}));
     drop((one, two));
 
     let (one, two, plain) = (fixture.overlay("one"), fixture.overlay("two"), fixture.builder().build().unwrap());
@@ -92,24 +92,24 @@ fn several_overlays_over_one_base_last_and_leave_it_alone() {
     assert_eq!(content(&one, "dir/b.txt"), None);
     assert_eq!(content(&two, "a.txt"), None);
     assert_eq!(content(&two, "dir/b.txt").as_deref(), Some("two\n"));
-    assert_eq!(done(&two, "glob", json!({"pattern": "**"}))["paths"].as_array().unwrap().len(), 3);
+    assert_eq!(call_ok(&two, "glob", json!({"pattern": "**"}))["paths"].as_array().unwrap().len(), 3);
     assert_eq!(content(&plain, "a.txt").as_deref(), Some("one\n"));
     assert_eq!(status(&fixture.base("")), before);
 }
 
 #[test]
-fn what_was_done_in_an_overlay_can_be_undone_in_it() {
+fn changes_in_an_overlay_can_be_undone_in_it() {
     let fixture = Fixture::new();
     let (overlay, plain) = (fixture.overlay("one"), fixture.builder().build().unwrap());
-    done(&overlay, "delete", json!({"path": "dir", "recursive": true}));
+    call_ok(&overlay, "delete", json!({"path": "dir", "recursive": true}));
     assert_eq!(content(&overlay, "dir/b.txt"), None);
     assert!(!call(&plain, "restore", json!({"path": "dir"})).ok, "it has a history of its own");
-    done(&overlay, "restore", json!({"path": "dir"}));
+    call_ok(&overlay, "restore", json!({"path": "dir"}));
     assert_eq!(content(&overlay, "dir/inner/c.txt").as_deref(), Some("three\n"));
 }
 
 #[test]
-fn a_file_stays_executable_through_whatever_becomes_of_it() {
+fn a_file_stays_executable_through_every_change() {
     let fixture = Fixture::new();
     let script = fixture.base("dir/run.sh");
     fs::write(&script, "#!/bin/sh\necho one\n").unwrap();
@@ -119,24 +119,24 @@ fn a_file_stays_executable_through_whatever_becomes_of_it() {
     let mode =
         |path: &str| fs::metadata(fixture.of("one", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     let edit = json!({"path": "dir/run.sh", "edits": [{"old_text": "one", "new_text": "1"}]});
-    done(&overlay, "edit_file", edit);
+    call_ok(&overlay, "edit_file", edit);
     assert_eq!(mode("dir/run.sh"), 0o751, "all but the set-ID bit, as in a directory");
 
     let overlay = fixture.overlay("two");
     let mode =
         |path: &str| fs::metadata(fixture.of("two", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
-    done(&overlay, "copy", json!({"source": "dir/run.sh", "destination": "copied.sh"}));
+    call_ok(&overlay, "copy", json!({"source": "dir/run.sh", "destination": "copied.sh"}));
     assert_eq!(mode("copied.sh"), 0o751);
-    done(&overlay, "move", json!({"source": "dir/run.sh", "destination": "moved.sh"}));
+    call_ok(&overlay, "move", json!({"source": "dir/run.sh", "destination": "moved.sh"}));
     assert_eq!(mode("moved.sh"), 0o751);
 
     let overlay = fixture.overlay("three");
     let mode =
         |path: &str| fs::metadata(fixture.of("three", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
-    done(&overlay, "move", json!({"source": "dir", "destination": "far"}));
+    call_ok(&overlay, "move", json!({"source": "dir", "destination": "far"}));
     assert_eq!(mode("far/run.sh"), 0o751);
     assert_eq!(mode("far/b.txt"), fs::metadata(fixture.base("a.txt")).unwrap().mode() & 0o7777);
-    done(&overlay, "copy", json!({"source": "far/b.txt", "destination": "a.txt", "overwrite": true}));
+    call_ok(&overlay, "copy", json!({"source": "far/b.txt", "destination": "a.txt", "overwrite": true}));
     assert_eq!(status(&fixture.base("")), before);
 }
 
@@ -165,10 +165,10 @@ fn a_hostile_base_leads_nowhere_and_hangs_nothing() {
         }
     }
     for path in ["out", "up", "pipe"] {
-        done(&overlay, "delete", json!({"path": path}));
+        call_ok(&overlay, "delete", json!({"path": path}));
     }
-    done(&overlay, "delete", json!({"path": "dir", "recursive": true}));
-    assert_eq!(done(&overlay, "glob", json!({"pattern": "**"}))["paths"], json!(["a.txt"]));
+    call_ok(&overlay, "delete", json!({"path": "dir", "recursive": true}));
+    assert_eq!(call_ok(&overlay, "glob", json!({"pattern": "**"}))["paths"], json!(["a.txt"]));
     assert_eq!(status(&fixture.base("")), before);
     assert_eq!(fs::read_to_string(fixture.directory.path().join("secret")).unwrap(), "SECRET\n");
 }
@@ -177,23 +177,23 @@ fn a_hostile_base_leads_nowhere_and_hangs_nothing() {
 fn a_name_of_the_base_that_turns_into_something_else_does_no_harm() {
     let fixture = Fixture::new();
     let overlay = fixture.overlay("one");
-    done(&overlay, "write_file", json!({"path": "dir/inner/c.txt", "content": "THREE\n"}));
+    call_ok(&overlay, "write_file", json!({"path": "dir/inner/c.txt", "content": "THREE\n"}));
     fs::remove_dir_all(fixture.base("dir")).unwrap();
     symlink("/etc", fixture.base("dir")).unwrap();
     fs::remove_file(fixture.base("a.txt")).unwrap();
     fs::create_dir(fixture.base("a.txt")).unwrap();
     assert_eq!(content(&overlay, "dir/inner/c.txt").as_deref(), Some("THREE\n"));
     assert_eq!(content(&overlay, "dir/hostname"), None);
-    done(&overlay, "write_file", json!({"path": "dir/hostname", "content": "mine\n"}));
+    call_ok(&overlay, "write_file", json!({"path": "dir/hostname", "content": "mine\n"}));
     assert_eq!(content(&overlay, "dir/hostname").as_deref(), Some("mine\n"));
-    done(&overlay, "write_file", json!({"path": "a.txt/in", "content": "x"}));
+    call_ok(&overlay, "write_file", json!({"path": "a.txt/in", "content": "x"}));
 }
 
 #[test]
 fn links_in_place_of_the_layers_are_not_followed() {
     let fixture = Fixture::new();
     let overlay = fixture.overlay("one");
-    done(&overlay, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
+    call_ok(&overlay, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
     let elsewhere = fixture.directory.path().join("elsewhere");
     fs::create_dir_all(elsewhere.join("workspace")).unwrap();
     for layer in ["layers-0", "layers-0/upper", "layers-0/gone"] {
@@ -222,7 +222,7 @@ fn read_only_roots_stay_so_and_others_are_overlaid_too() {
     let roots =
         |builder: Builder| builder.mount(&lib, "/lib", Access::ReadWrite).mount(&fixed, "/fixed", Access::ReadOnly);
     let overlay = roots(fixture.builder()).overlay("one").build().unwrap();
-    done(&overlay, "write_file", json!({"path": "/lib/x.txt", "content": "y\n"}));
+    call_ok(&overlay, "write_file", json!({"path": "/lib/x.txt", "content": "y\n"}));
     assert_eq!(content(&overlay, "/lib/x.txt").as_deref(), Some("y\n"));
     assert_eq!(fs::read_to_string(lib.join("x.txt")).unwrap(), "x\n");
     let refused = call(&overlay, "write_file", json!({"path": "/fixed/x.txt", "content": "y\n"}));
@@ -262,13 +262,13 @@ fn an_overlay_that_cannot_be_kept_is_an_error_and_changes_nothing() {
 fn overlays_do_not_wait_for_each_other() {
     let fixture = Fixture::new();
     let (one, two) = (fixture.overlay("one"), fixture.overlay("two"));
-    done(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
+    call_ok(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
     let lock = fs::File::options().write(true).open(fixture.of("one", "state/lock")).unwrap();
     lock.lock().unwrap();
     let options = CallOptions::default().with_time(Duration::from_millis(200));
     let write =
         |workspace: &Workspace| workspace.call_with("write_file", r#"{"path": "a.txt", "content": "x"}"#, &options);
     assert_eq!(write(&one).error.unwrap().code, ErrorCode::LimitExceeded);
-    done(&two, "write_file", json!({"path": "a.txt", "content": "TWO\n"}));
+    call_ok(&two, "write_file", json!({"path": "a.txt", "content": "TWO\n"}));
     assert_eq!(content(&one, "a.txt").as_deref(), Some("ONE\n"), "who reads does not wait");
 }

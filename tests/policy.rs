@@ -72,8 +72,8 @@ impl User {
     }
 
     /// Returns every setting with its value and origin.
-    fn show(&self, options: &[&str]) -> Value {
-        shown(&mut self.command(&[&["policy", "show", "--json"], options].concat()))
+    fn effective_settings(&self, options: &[&str]) -> Value {
+        printed_settings(&mut self.command(&[&["policy", "show", "--json"], options].concat()))
     }
 
     /// Runs a command that must fail, and returns the message without the program's name.
@@ -90,7 +90,7 @@ impl User {
     }
 }
 
-fn shown(command: &mut Command) -> Value {
+fn printed_settings(command: &mut Command) -> Value {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -107,33 +107,33 @@ fn failure(command: &mut Command) -> String {
 const MAX_LINES: &str = "limits.max_lines";
 
 #[test]
-fn each_level_wins_over_the_one_before() {
+fn each_layer_wins_over_the_one_before() {
     let user = User::new();
     fs::write(user.home.join("mine.toml"), "\n[limits]\nmax_lines = 1600\n").unwrap();
     let mine = user.home.join("mine.toml").display().to_string();
     let value_of = |command: &mut Command| {
-        let shown = shown(command);
-        (shown[MAX_LINES]["value"].clone(), shown[MAX_LINES]["from"].clone())
+        let settings = printed_settings(command);
+        (settings[MAX_LINES]["value"].clone(), settings[MAX_LINES]["from"].clone())
     };
-    let show = |options: &[&str]| user.command(&[&["policy", "show", "--json"], options].concat());
-    assert_eq!(value_of(&mut show(&[])), (json!(2_000), json!(["built in"])));
+    let effective_settings = |options: &[&str]| user.command(&[&["policy", "show", "--json"], options].concat());
+    assert_eq!(value_of(&mut effective_settings(&[])), (json!(2_000), json!(["built in"])));
     user.sets("limits:\n  max_lines: 1900\n");
-    assert_eq!(value_of(&mut show(&[])), (json!(1_900), json!([format!("{}:2", user.config_file())])));
+    assert_eq!(value_of(&mut effective_settings(&[])), (json!(1_900), json!([format!("{}:2", user.config_file())])));
     user.project("# ours\nlimits: {max_lines: 1800}\n");
-    assert_eq!(value_of(&mut show(&[])), (json!(1_800), json!([format!("{}:2", user.project_file())])));
+    assert_eq!(value_of(&mut effective_settings(&[])), (json!(1_800), json!([format!("{}:2", user.project_file())])));
     let env = |command: &mut Command| value_of(command.env("PADDOCK_POLICY", "\n{\"limits\": {\"max_lines\": 1700}}"));
-    assert_eq!(env(&mut show(&[])), (json!(1_700), json!(["PADDOCK_POLICY:2"])));
-    assert_eq!(env(&mut show(&["--policy", &mine])), (json!(1_600), json!([format!("{mine}:3")])));
+    assert_eq!(env(&mut effective_settings(&[])), (json!(1_700), json!(["PADDOCK_POLICY:2"])));
+    assert_eq!(env(&mut effective_settings(&["--policy", &mine])), (json!(1_600), json!([format!("{mine}:3")])));
     let set = &["--policy", mine.as_str(), "--set", "limits.max_lines=1500"];
-    assert_eq!(env(&mut show(set)), (json!(1_500), json!(["--set"])));
+    assert_eq!(env(&mut effective_settings(set)), (json!(1_500), json!(["--set"])));
     // Calls use the same value.
     let last =
         |options: &[&str]| user.call(options, "read_file", json!({"path": "a.txt"}))["result"]["end_line"].clone();
     assert_eq!((last(&[]), last(set)), (json!(1_800), json!(1_500)));
-    let read_only = user.show(&["--set", "read_only=false", "--read-only"]);
+    let read_only = user.effective_settings(&["--set", "read_only=false", "--read-only"]);
     assert_eq!(read_only["read_only"], json!({"value": true, "from": ["--read-only"]}));
     // A layer without a setting does not change it.
-    assert_eq!(user.show(set)["limits.max_files"], json!({"value": 1_000, "from": ["built in"]}));
+    assert_eq!(user.effective_settings(set)["limits.max_files"], json!({"value": 1_000, "from": ["built in"]}));
 }
 
 #[test]
@@ -146,15 +146,15 @@ fn the_user_s_files_are_found_where_they_belong() {
         ("policy.json", "{\"read_only\": true}"),
     ] {
         fs::write(file(name), text).unwrap();
-        assert_eq!(user.show(&[])["read_only"]["from"], json!([format!("{}:1", file(name).display())]));
+        assert_eq!(user.effective_settings(&[])["read_only"]["from"], json!([format!("{}:1", file(name).display())]));
         fs::remove_file(file(name)).unwrap();
     }
     let xdg = user.home.join("xdg");
     fs::create_dir_all(xdg.join("paddock")).unwrap();
     fs::write(xdg.join("paddock/policy.yaml"), "allow_protected: true").unwrap();
     user.sets("read_only: true");
-    let shown = shown(user.command(&["policy", "show", "--json"]).env("XDG_CONFIG_HOME", &xdg));
-    assert_eq!((&shown["read_only"]["value"], &shown["allow_protected"]["value"]), (&json!(false), &json!(true)));
+    let settings = printed_settings(user.command(&["policy", "show", "--json"]).env("XDG_CONFIG_HOME", &xdg));
+    assert_eq!((&settings["read_only"]["value"], &settings["allow_protected"]["value"]), (&json!(false), &json!(true)));
     fs::write(file("policy.toml"), "").unwrap();
     let both = format!("{}: `{}` is there too; keep one", file("policy.toml").display(), user.config_file());
     assert_eq!(user.fails(&[]), both);
@@ -205,8 +205,8 @@ max_line_chars = 100
     let values = |name: &str, text: &str| -> Vec<(String, Value)> {
         let path = user.home.join(name);
         fs::write(&path, text).unwrap();
-        let shown = user.show(&["--policy", path.to_str().unwrap()]);
-        shown.as_object().unwrap().iter().map(|(name, setting)| (name.clone(), setting["value"].clone())).collect()
+        let settings = user.effective_settings(&["--policy", path.to_str().unwrap()]);
+        settings.as_object().unwrap().iter().map(|(name, setting)| (name.clone(), setting["value"].clone())).collect()
     };
     let from_yaml = values("p.yaml", yaml);
     assert_eq!(from_yaml, values("p.toml", toml));
@@ -220,12 +220,12 @@ max_line_chars = 100
 }
 
 #[test]
-fn what_is_wrong_is_said_with_file_and_line() {
+fn mistakes_are_reported_with_file_and_line() {
     let user = User::new();
     let path = user.home.join("p.yaml");
     let file = path.display().to_string();
     let file = file.as_str();
-    for (text, line, said) in [
+    for (text, line, message) in [
         ("read_onyl: true", 1, "`read_onyl`: there is no such setting; did you mean `read_only`?"),
         (
             "\nlimits:\n  max_line: 3",
@@ -306,8 +306,8 @@ fn what_is_wrong_is_said_with_file_and_line() {
         ("\"a\\e[2J\\u202e\": 1", 1, "`a\\u{1b}[2J\\u{202e}`: there is no such setting"),
     ] {
         fs::write(&path, text).unwrap();
-        let said = said.replace("{home}", user.home.to_str().unwrap());
-        assert_eq!(user.fails(&["--policy", file]), format!("{file}:{line}: {said}"), "{text}");
+        let message = message.replace("{home}", user.home.to_str().unwrap());
+        assert_eq!(user.fails(&["--policy", file]), format!("{file}:{line}: {message}"), "{text}");
     }
     let many = format!("blocked_directories: [{}]", "a,".repeat(1_001));
     fs::write(&path, many).unwrap();
@@ -315,7 +315,7 @@ fn what_is_wrong_is_said_with_file_and_line() {
         user.fails(&["--policy", file]),
         format!("{file}:1: `blocked_directories`: it has more than 1000 items")
     );
-    for (name, text, said) in [
+    for (name, text, message) in [
         (
             "p.toml",
             "mode = 'restricted'\nread_onyl = true\n",
@@ -335,14 +335,14 @@ fn what_is_wrong_is_said_with_file_and_line() {
     ] {
         let path = user.home.join(name).display().to_string();
         fs::write(&path, text).unwrap();
-        assert_eq!(user.fails(&["--policy", &path]), format!("{path}:{said}"));
+        assert_eq!(user.fails(&["--policy", &path]), format!("{path}:{message}"));
     }
 }
 
 #[test]
 fn arguments_and_the_environment_are_read_as_strictly() {
     let user = User::new();
-    for (assignment, said) in [
+    for (assignment, message) in [
         ("limits.max_line=3", "`limits.max_line`: there is no such setting; did you mean `limits.max_lines`?"),
         ("read_only", "`read_only` is not `NAME=VALUE`"),
         ("read_only=", "`read_only`: invalid type: null, expected a boolean"),
@@ -355,7 +355,7 @@ fn arguments_and_the_environment_are_read_as_strictly() {
         let failed = user.fails(&["--set", assignment]);
         assert!(failed.starts_with("--set: "), "{failed}");
         if !assignment.contains('\n') {
-            assert_eq!(failed, format!("--set: {said}"), "{assignment}");
+            assert_eq!(failed, format!("--set: {message}"), "{assignment}");
         }
     }
     let env = |text: &str| failure(user.command(&["policy", "show"]).env("PADDOCK_POLICY", text));
@@ -379,9 +379,9 @@ fn variables_and_the_home_stand_for_paths() {
     let text = "allowed_directories: ['${OWN}/shared', '~/own']\nblocked_directories: ['${WS}/private']\n";
     user.sets(text);
     let mut command = user.command(&["policy", "show", "--json"]);
-    let shown = shown(command.env("OWN", "own").env("WS", &user.workspace));
+    let settings = printed_settings(command.env("OWN", "own").env("WS", &user.workspace));
     let relative = user.config().join("own/shared");
-    assert_eq!(shown["allowed_directories"]["value"], json!([relative, user.home.join("own")]));
+    assert_eq!(settings["allowed_directories"]["value"], json!([relative, user.home.join("own")]));
     let call = |tool: &str, path: &Path| -> Value {
         let mut command = user.command(&["call", tool, &json!({ "path": path }).to_string()]);
         let output = command.env("OWN", user.home.join("own")).env("WS", &user.workspace).output().unwrap();
@@ -397,8 +397,8 @@ fn paths_of_commands_start_at_the_file() {
     user.sets(
         "commands:\n  enabled: true\n  readable: [~/data, data]\n  path: ['${OWN}/bin']\n  programs: {jq: wasm/jq.wasm}\n",
     );
-    let shown = shown(user.command(&["policy", "show", "--json"]).env("OWN", &user.home));
-    let value = |name: &str| &shown[format!("commands.{name}").as_str()]["value"];
+    let settings = printed_settings(user.command(&["policy", "show", "--json"]).env("OWN", &user.home));
+    let value = |name: &str| &settings[format!("commands.{name}").as_str()]["value"];
     assert_eq!(*value("enabled"), json!(true));
     assert_eq!(*value("readable"), json!([user.home.join("data"), user.config().join("data")]));
     assert_eq!(*value("path"), json!([user.home.join("bin")]));
@@ -447,14 +447,14 @@ const NARROWED: &[(&str, &str, &str, &str)] = &[
 fn a_workspace_s_own_file_narrows() {
     for (setting, own, narrowing, value) in NARROWED {
         let user = User::new();
-        let shown = user.sets(own).project(narrowing).show(&[]);
-        assert_eq!(shown[setting]["value"].to_string(), **value, "{own} / {narrowing}");
+        let settings = user.sets(own).project(narrowing).effective_settings(&[]);
+        assert_eq!(settings[setting]["value"].to_string(), **value, "{own} / {narrowing}");
     }
 }
 
 #[test]
 fn a_workspace_s_own_file_widens_nothing() {
-    for (own, widening, said) in [
+    for (own, widening, message) in [
         ("read_only: true", "read_only: false", "`read_only`: `false` would allow more than `true`, which is in force"),
         ("", "mode: unrestricted", "`mode`: `unrestricted` would allow more than `restricted`, which is in force"),
         ("", "allow_protected: true", "`allow_protected`: `true` would allow more than `false`, which is in force"),
@@ -526,7 +526,7 @@ fn a_workspace_s_own_file_widens_nothing() {
     ] {
         let user = User::new();
         let failed = user.sets(own).project(&format!("# ours\n\n{widening}\n")).fails(&[]);
-        assert_eq!(failed, format!("{}:3: {said}", user.project_file()), "{own} / {widening}");
+        assert_eq!(failed, format!("{}:3: {message}", user.project_file()), "{own} / {widening}");
         // No command runs without the policy.
         let called = user.run(&["call", "stat", r#"{"path": "a.txt"}"#]);
         assert_eq!((called.status.code(), called.stdout.len()), (Some(3), 0));
@@ -539,7 +539,7 @@ fn a_dialect_s_own_settings_are_not_widened_either() {
     user.project(
         "blocked_directories: [secrets]\nblocked_extensions: []\napproval: never\nenable_audit_logging: false\n",
     );
-    let shown = user.show(&["--dialect", "dotnet-prompt"]);
+    let settings = user.effective_settings(&["--dialect", "dotnet-prompt"]);
     let built_in = "built in (dotnet-prompt)";
     let line = |line| format!("{}:{line}", user.project_file());
     for (setting, value, from) in [
@@ -549,7 +549,7 @@ fn a_dialect_s_own_settings_are_not_widened_either() {
         ("enable_audit_logging", json!(true), json!([built_in])),
         ("read_only", json!(false), json!(["built in"])),
     ] {
-        assert_eq!(shown[setting], json!({"value": value, "from": from}), "{setting}");
+        assert_eq!(settings[setting], json!({"value": value, "from": from}), "{setting}");
     }
     for path in ["bin/b.txt", "secrets/s.txt", "x.exe"] {
         let file = user.workspace.join(path);
@@ -568,14 +568,14 @@ fn the_person_s_own_word_comes_after_the_workspace_s() {
     user.sets("blocked_directories: [a]\n")
         .project("read_only: true\nblocked_directories: [b]\nlimits: {max_lines: 5, max_files: 5}\n");
     let set = ["--set", "read_only=false", "--set", "blocked_directories=[c]", "--set", "limits={max_lines: 3000}"];
-    let shown = user.show(&set);
+    let settings = user.effective_settings(&set);
     for (setting, value) in [
         ("read_only", json!(false)),
         ("blocked_directories", json!(["c"])),
         ("limits.max_lines", json!(3_000)),
         ("limits.max_files", json!(5)),
     ] {
-        assert_eq!(shown[setting]["value"], value, "{setting}");
+        assert_eq!(settings[setting]["value"], value, "{setting}");
     }
     let write = json!({"path": "b.txt", "content": "b\n"});
     assert_eq!(user.code(&[], "write_file", write.clone()).as_deref(), Some("read-only"));
@@ -602,32 +602,32 @@ fn narrowing_holds_in_calls() {
 fn a_workspace_s_file_is_a_small_regular_file() {
     let user = User::new();
     let file = user.workspace.join(".paddock.yaml");
-    let said = || user.fails(&[]);
+    let message = || user.fails(&[]);
     let own = user.project_file();
     fs::write(user.home.join("elsewhere.yaml"), "read_only: true\n").unwrap();
     for target in ["../home/elsewhere.yaml", "a.txt", "nowhere", ".paddock.yaml"] {
         symlink(target, &file).unwrap();
-        assert_eq!(said(), format!("{own}: a policy cannot be a symbolic link: put the file itself there"));
+        assert_eq!(message(), format!("{own}: a policy cannot be a symbolic link: put the file itself there"));
         fs::remove_file(&file).unwrap();
     }
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     let started = Instant::now();
-    assert_eq!(said(), format!("{own}: it is not a regular file"));
+    assert_eq!(message(), format!("{own}: it is not a regular file"));
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
-    assert_eq!(said(), format!("{own}: it is not a regular file"));
+    assert_eq!(message(), format!("{own}: it is not a regular file"));
     fs::remove_dir(&file).unwrap();
     user.project(&"#".repeat((256 << 10) + 1));
-    assert_eq!(said(), format!("{own}: it is larger than 256 KiB"));
+    assert_eq!(message(), format!("{own}: it is larger than 256 KiB"));
     fs::write(&file, b"read_only: true\nmode: \xff\n").unwrap();
-    assert_eq!(said(), format!("{own}:2: it is not UTF-8"));
+    assert_eq!(message(), format!("{own}:2: it is not UTF-8"));
     user.project(&format!("read_only: {}1{}", "[".repeat(17), "]".repeat(17)));
-    assert_eq!(said(), format!("{own}:1: more than 16 lists and tables in each other"));
+    assert_eq!(message(), format!("{own}:1: more than 16 lists and tables in each other"));
     user.project("read_only: true");
     let json = user.workspace.join(".paddock.json");
     fs::write(&json, "{}").unwrap();
-    assert_eq!(said(), format!("{}: `{own}` is there too; keep one", json.display()));
+    assert_eq!(message(), format!("{}: `{own}` is there too; keep one", json.display()));
 }
 
 #[test]
@@ -672,7 +672,7 @@ fn of_two_rights_on_one_directory_the_narrower_counts() {
 }
 
 #[test]
-fn no_link_in_a_root_says_what_else_is_one() {
+fn no_link_in_a_root_decides_which_directory_is_another_root() {
     let user = User::new();
     fs::create_dir_all(user.workspace.join("inside")).unwrap();
     fs::create_dir_all(user.home.join("secret/below")).unwrap();
@@ -682,8 +682,8 @@ fn no_link_in_a_root_says_what_else_is_one() {
     fs::write(user.workspace.join("p.yaml"), "allowed_directories: [docs/below]\n").unwrap();
     let allowed = format!("allowed_directories=[{}]", user.workspace.join("docs").display());
     for options in [&["--policy", "p.yaml"][..], &["--set", &allowed], &["--root", ".", "--root", "docs"]] {
-        let said = failure(&mut user.command(&[&["call"], options, &["stat", r#"{"path": "a.txt"}"#]].concat()));
-        assert!(said.contains("leads out of it"), "{options:?}: {said}");
+        let message = failure(&mut user.command(&[&["call"], options, &["stat", r#"{"path": "a.txt"}"#]].concat()));
+        assert!(message.contains("leads out of it"), "{options:?}: {message}");
     }
     let near = format!("allowed_directories=[{}]", user.workspace.join("near").display());
     assert_eq!(user.code(&["--set", &near], "stat", json!({"path": "a.txt"})), None);
@@ -787,12 +787,12 @@ fn the_configuration_of_dotnet_prompt_is_taken() {
         format!("provider: ours\nmodel: {{name: x}}\n{}", DOTNET_PROMPT.replace("{top}", top.to_str().unwrap()));
     fs::write(user.workspace.join("dotnet-prompt.yaml"), configuration).unwrap();
     let options = ["--policy", "dotnet-prompt.yaml"];
-    let shown = user.show(&options);
+    let settings = user.effective_settings(&options);
     let file = user.workspace.join("dotnet-prompt.yaml");
-    assert_eq!(shown["approval"], json!({"value": "on-delete", "from": [format!("{}:26", file.display())]}));
-    assert_eq!(shown["limits.max_file_bytes"]["value"], 10_485_760);
-    assert_eq!(shown["enable_audit_logging"]["value"], true);
-    assert_eq!(shown["allowed_extensions"]["value"], json!([".cs", ".json", ".yaml", ".md"]));
+    assert_eq!(settings["approval"], json!({"value": "on-delete", "from": [format!("{}:26", file.display())]}));
+    assert_eq!(settings["limits.max_file_bytes"]["value"], 10_485_760);
+    assert_eq!(settings["enable_audit_logging"]["value"], true);
+    assert_eq!(settings["allowed_extensions"]["value"], json!([".cs", ".json", ".yaml", ".md"]));
     for directory in ["shared-resources", "opt/templates", "home/dotnet-templates"] {
         let path = top.join(directory).join("t.cs");
         assert_eq!(user.code(&options, "read_file", json!({ "path": path })), None, "{directory}");
@@ -873,7 +873,7 @@ fn no_user_s_policy_is_put_where_there_is_none() {
 }
 
 #[test]
-fn links_on_the_way_to_the_user_s_policy_stay() {
+fn links_on_the_path_to_the_users_policy_cannot_be_changed() {
     let user = User::new();
     let dotfiles = user.home.join("dotfiles");
     fs::rename(user.home.join(".config"), &dotfiles).unwrap();
@@ -910,9 +910,9 @@ fn show_tells_every_setting_and_all_its_origins() {
     assert_eq!(row("approval"), ["approval", "on-change", "--set"]);
     assert_eq!(row("hard_links"), ["hard_links", "break", "built in"]);
     let schema: Value = serde_json::from_slice(&user.run(&["policy", "schema"]).stdout).unwrap();
-    let shown = user.show(&[]);
-    assert_eq!(text.lines().count(), shown.as_object().unwrap().len());
-    for setting in shown.as_object().unwrap().keys() {
+    let settings = user.effective_settings(&[]);
+    assert_eq!(text.lines().count(), settings.as_object().unwrap().len());
+    for setting in settings.as_object().unwrap().keys() {
         let (table, name) = setting.split_once('.').map_or(("", setting.as_str()), |(table, name)| (table, name));
         let reference = schema["properties"][table]["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
         let within = reference.and_then(|path| schema.pointer(path)).unwrap_or(&schema);
@@ -921,7 +921,7 @@ fn show_tells_every_setting_and_all_its_origins() {
 }
 
 #[test]
-fn a_batch_and_the_server_have_the_levels_too() {
+fn a_batch_and_the_server_have_the_layers_too() {
     let user = User::new();
     user.project("nonsense: true\n");
     for arguments in [&["batch"][..], &["mcp"], &["history"], &["restore", "a.txt"], &["call", "stat"]] {
@@ -930,25 +930,25 @@ fn a_batch_and_the_server_have_the_levels_too() {
 }
 
 #[test]
-fn a_program_takes_the_levels_that_it_wants() {
+fn a_program_takes_the_layers_that_it_wants() {
     let user = User::new();
     let path = user.home.join("p.toml");
     fs::write(&path, "limits.max_lines = 3\n").unwrap();
-    let levels = Layers::default().file(&path).unwrap().set("blocked_directories=[b]").unwrap();
-    let build = |levels: &Layers| {
-        let builder = Workspace::builder().root(&user.workspace).no_state_dir().policy_layers(levels).unwrap();
+    let layers = Layers::default().file(&path).unwrap().set("blocked_directories=[b]").unwrap();
+    let build = |layers: &Layers| {
+        let builder = Workspace::builder().root(&user.workspace).no_state_dir().policy_layers(layers).unwrap();
         builder.further_root(&user.home, Access::ReadOnly).build().unwrap()
     };
-    let workspace = build(&levels);
+    let workspace = build(&layers);
     let read = workspace.call("read_file", r#"{"path": "a.txt"}"#);
     assert_eq!(read.value()["end_line"], 3);
     let own = workspace.call("read_file", r#"{"path": "/home/p.toml"}"#);
     assert_eq!(own.error.as_ref().map(|error| error.code), Some(ErrorCode::Denied), "{own:?}");
-    let effective = levels.effective("paddock").unwrap();
+    let effective = layers.effective("paddock").unwrap();
     let lines = effective.iter().find(|setting| setting.name == MAX_LINES).unwrap();
     assert_eq!((&lines.value, &lines.origins), (&json!(3), &vec![format!("{}:1", path.display())]));
-    let levels = levels.read_only().unwrap();
-    let written = build(&levels).call("write_file", r#"{"path": "a.txt", "content": ""}"#);
+    let layers = layers.read_only().unwrap();
+    let written = build(&layers).call("write_file", r#"{"path": "a.txt", "content": ""}"#);
     assert_eq!(written.error.map(|error| error.code), Some(ErrorCode::ReadOnly));
     let failed = Layers::default().set("mod=restricted").unwrap_err().to_string();
     assert_eq!(failed, "--set: `mod`: there is no such setting; did you mean `mode`?");

@@ -50,11 +50,11 @@ fn project(directory: &Path) {
 }
 
 /// Compares a generated text with the file at `path` in the repository, or writes the file with `BLESS=1`.
-fn compare_or_bless(path: &str, made: &str) {
+fn compare_or_bless(path: &str, generated: &str) {
     let file = repository().join(path);
     if std::env::var_os("BLESS").is_some() {
-        fs::write(&file, made).unwrap();
+        fs::write(&file, generated).unwrap();
     }
     let stored = fs::read_to_string(&file).unwrap_or_default();
-    assert!(stored == made, "{path} differs from what is made now; BLESS=1 writes it again");
+    assert!(stored == generated, "{path} differs from what is made now; BLESS=1 writes it again");
 }

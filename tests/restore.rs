@@ -109,7 +109,7 @@ fn every_change_can_be_undone_and_done_again() {
 
 /// A file that is only moved back is not held in memory, so no file is too large.
 #[test]
-fn what_is_too_large_to_hold_can_be_undone_too() {
+fn a_move_of_a_large_file_can_be_undone() {
     for (tool, arguments) in [
         ("copy", json!({"source": "big", "destination": "d/copy"})),
         ("copy", json!({"source": "big", "destination": "a.txt", "overwrite": true})),
@@ -141,7 +141,7 @@ fn what_is_too_large_to_hold_can_be_undone_too() {
 }
 
 #[test]
-fn what_a_move_overwrites_and_no_backup_holds_is_told() {
+fn what_a_move_overwrites_and_no_backup_holds_is_reported() {
     let policy = Policy { backups: Backups { max_bytes: 1000, ..Backups::default() }, ..Policy::default() };
     let fixture = Fixture::new(policy);
     fs::write(fixture.root().join("large"), vec![b'x'; 2000]).unwrap();
@@ -175,7 +175,7 @@ fn a_path_alone_undoes_its_last_change() {
 }
 
 #[test]
-fn what_was_changed_since_stays_unless_asked() {
+fn later_changes_stay_without_overwrite() {
     let fixture = Fixture::new(Policy::default());
     let backup = fixture.ok("write_file", json!({"path": "a.txt", "content": "mine"}))["backup"].clone();
     fs::write(fixture.root().join("a.txt"), "somebody else's").unwrap();
@@ -265,9 +265,9 @@ fn damaged_and_forged_backups_change_nothing() {
     assert!(!fixture.home.path().join("out.txt").exists());
     // Damaged records do not hide valid ones.
     fixture.ok("restore", json!({"path": "a.txt"}));
-    let names: Vec<_> = fixture.history().into_iter().map(|entry| (entry.backup, entry.verb)).collect();
+    let names: Vec<_> = fixture.history().into_iter().map(|entry| (entry.backup, entry.operation)).collect();
     assert!(names.contains(&(backup, "write".to_owned())));
-    assert!(names.iter().any(|(_, verb)| verb == "damaged"));
+    assert!(names.iter().any(|(_, operation)| operation == "damaged"));
 }
 
 /// A directory that is not empty is not removed, and nothing of it is copied either.

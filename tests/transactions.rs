@@ -73,9 +73,9 @@ impl Fixture {
     #[track_caller]
     fn is_unknown(&self, act: &str, name: &str) {
         let output = self.run(&[act, name]);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 0), "{said}");
-        assert!(said.contains(&format!("there is no overlay `{name}`")), "{said}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 0), "{stderr}");
+        assert!(stderr.contains(&format!("there is no overlay `{name}`")), "{stderr}");
     }
 
     /// Runs `paddock overlay ACT …` and returns its success and output.
@@ -112,7 +112,7 @@ fn refactor(overlay: &Workspace) {
 }
 
 /// Returns the tree as the tools see it in the overlay.
-fn seen(overlay: &Workspace) -> Tree {
+fn visible_tree(overlay: &Workspace) -> Tree {
     let archive =
         overlay.call("glob", r#"{"pattern": "**", "include_hidden": true, "include_ignored": true, "limit": 10000}"#);
     let mut tree = Tree::new();
@@ -147,7 +147,7 @@ fn without_directories(tree: Tree) -> Tree {
 }
 
 #[test]
-fn the_patch_is_what_git_applies() {
+fn git_applies_the_patch() {
     let fixture = Fixture::new();
     let copy = fixture.home.path().join("copy");
     assert!(Command::new("cp").args(["-a"]).arg(fixture.base("")).arg(&copy).status().unwrap().success());
@@ -159,8 +159,8 @@ fn the_patch_is_what_git_applies() {
     let applied = git(&copy, &["apply", "--verbose"], &patch);
     assert!(applied.status.success(), "{}\n{patch}", String::from_utf8_lossy(&applied.stderr));
     assert_eq!(mode(&copy.join("bin/new.sh")), 0o755);
-    let (good, said) = fixture.paddock(&["commit", "o"]);
-    assert!(good, "{said}");
+    let (good, output) = fixture.paddock(&["commit", "o"]);
+    assert!(good, "{output}");
     assert_eq!(without_directories(tree_of(&copy)), without_directories(tree_of(&fixture.base(""))));
     assert_eq!((mode(&fixture.base("bin/run.sh")), mode(&fixture.base("bin/new.sh"))), (0o755, 0o755));
     assert!(!fixture.base("gone").exists());
@@ -195,14 +195,14 @@ fn a_move_is_a_rename_that_git_applies() {
     for line in
         ["R main.rs -> src/main.rs", "R bin/run.sh -> bin/run it.sh", "R link -> link2", "A src/", "D gone/", "A went/"]
     {
-        assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
+        assert!(status.lines().any(|status_line| status_line == line), "{line}\n{status}");
     }
     let (_, patch) = fixture.paddock(&["diff", "o"]);
     let renames = patch.lines().filter(|line| *line == "similarity index 100%").count();
     assert!(renames >= 5 && !patch.contains("@@") && !patch.contains("file mode"), "{patch}");
     assert!(patch.contains("rename from data.bin\nrename to \"q\\\"uote ü.bin\"\n"), "{patch}");
-    let found = overlay.diff(&[], false).unwrap();
-    let moved = found.differences.iter().find(|difference| difference.path == "src/main.rs").unwrap();
+    let diff = overlay.diff(&[], false).unwrap();
+    let moved = diff.differences.iter().find(|difference| difference.path == "src/main.rs").unwrap();
     assert_eq!(moved.moved_from.as_deref(), Some("main.rs"));
 
     let applied = git(&copy, &["apply", "--verbose"], &patch);
@@ -252,23 +252,23 @@ fn a_discarded_overlay_is_not_listed() {
 }
 
 #[test]
-fn it_is_taken_over_in_part_and_the_rest_thrown_away() {
+fn a_part_is_committed_and_the_rest_discarded() {
     let fixture = Fixture::new();
     let before = tree_of(&fixture.base(""));
     let overlay = fixture.overlay("o");
     refactor(&overlay);
-    let wanted = seen(&overlay);
+    let wanted = visible_tree(&overlay);
     let (good, status) = fixture.paddock(&["status", "o"]);
     assert!(good);
     for line in ["M main.rs", "A bin/new.sh", "D gone/", "D gone/deep/x.txt", "A deep/", "R link -> link2"] {
-        assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
+        assert!(status.lines().any(|status_line| status_line == line), "{line}\n{status}");
     }
-    let (good, said) = fixture.paddock(&["commit", "o", "main.rs", "deep", "gone"]);
-    assert!(good && said.contains("paddock restore --backup"), "{said}");
+    let (good, output) = fixture.paddock(&["commit", "o", "main.rs", "deep", "gone"]);
+    assert!(good && output.contains("paddock restore --backup"), "{output}");
     assert!(fs::read_to_string(fixture.base("main.rs")).unwrap().contains("ONE()"));
     assert!(fixture.base("deep/er/new file.txt").exists() && !fixture.base("gone").exists());
     assert!(!fixture.base("bin/new.sh").exists());
-    assert_eq!(seen(&overlay), wanted, "the overlay looks as before");
+    assert_eq!(visible_tree(&overlay), wanted, "the overlay looks as before");
     let (_, status) = fixture.paddock(&["status", "o"]);
     assert!(!status.contains("main.rs") && status.contains("A bin/new.sh"), "{status}");
     assert!(fixture.paddock(&["discard", "o", "lib", "bin/new.sh"]).0);
@@ -283,7 +283,7 @@ fn it_is_taken_over_in_part_and_the_rest_thrown_away() {
 }
 
 #[test]
-fn the_second_of_two_overlays_sees_what_the_first_did() {
+fn a_second_overlay_conflicts_with_the_commit_of_the_first() {
     let fixture = Fixture::new();
     let edit = |overlay: &Workspace, old: &str, new: &str| {
         ok(overlay, "edit_file", json!({"path": "main.rs", "edits": [{"old_text": old, "new_text": new}]}));
@@ -297,13 +297,13 @@ fn the_second_of_two_overlays_sees_what_the_first_did() {
     assert!(fixture.paddock(&["status", "same"]).1.contains("changed in the base too"));
     for (name, arguments) in [("same", &["commit", "same", "--merge"][..]), ("apart", &["commit", "apart"][..])] {
         let before = tree_of(&fixture.base(""));
-        let (good, said) = fixture.paddock(arguments);
-        assert!(!good && said.contains("nothing was committed"), "{said}");
-        assert!(said.contains("+    first();") && said.contains(&format!("+    {name}();")), "{said}");
+        let (good, output) = fixture.paddock(arguments);
+        assert!(!good && output.contains("nothing was committed"), "{output}");
+        assert!(output.contains("+    first();") && output.contains(&format!("+    {name}();")), "{output}");
         assert_eq!(tree_of(&fixture.base("")), before);
     }
-    let (good, said) = fixture.paddock(&["commit", "apart", "--merge"]);
-    assert!(good && said.contains("merged: main.rs"), "{said}");
+    let (good, output) = fixture.paddock(&["commit", "apart", "--merge"]);
+    assert!(good && output.contains("merged: main.rs"), "{output}");
     let merged = fs::read_to_string(fixture.base("main.rs")).unwrap();
     assert!(merged.contains("first()") && merged.contains("apart()") && !merged.contains("one()"), "{merged}");
     fixture.is_unknown("status", "apart");
@@ -316,14 +316,14 @@ fn it_is_set_back_to_a_checkpoint_by_any_process() {
     ok(&overlay, "write_file", json!({"path": "main.rs", "content": "half\n"}));
     ok(&overlay, "copy", json!({"source": "bin/run.sh", "destination": "bin/more.sh"}));
     assert!(fixture.paddock(&["checkpoint", "o", "half"]).0);
-    let half = seen(&overlay);
+    let half = visible_tree(&overlay);
     refactor_more(&overlay);
-    assert_ne!(seen(&overlay), half);
+    assert_ne!(visible_tree(&overlay), half);
     assert!(fixture.paddock(&["status", "o"]).1.ends_with("checkpoints: half\n"));
-    let (good, said) = fixture.paddock(&["rollback", "o", "nothing"]);
-    assert!(!good && said.contains("there are: half"), "{said}");
+    let (good, output) = fixture.paddock(&["rollback", "o", "nothing"]);
+    assert!(!good && output.contains("there are: half"), "{output}");
     assert!(fixture.paddock(&["rollback", "o", "half"]).0);
-    assert_eq!(seen(&overlay), half);
+    assert_eq!(visible_tree(&overlay), half);
     assert!(fixture.paddock(&["commit", "o"]).0);
     assert_eq!(mode(&fixture.base("bin/more.sh")), 0o755, "modes come through checkpoints");
     assert_eq!(fs::read_to_string(fixture.base("main.rs")).unwrap(), "half\n");
@@ -337,7 +337,7 @@ fn refactor_more(overlay: &Workspace) {
 
 /// A commit changes the real files, so listeners and the audit log get a record.
 #[test]
-fn taking_over_is_told_to_listeners_and_the_audit() {
+fn a_commit_is_reported_to_listeners_and_the_audit() {
     let fixture = Fixture::new();
     ok(&fixture.overlay("o"), "write_file", json!({"path": "main.rs", "content": "new\n"}));
     let reported = Arc::new(Mutex::new(Vec::new()));
@@ -352,7 +352,7 @@ fn taking_over_is_told_to_listeners_and_the_audit() {
 }
 
 #[test]
-fn what_is_no_overlay_says_so() {
+fn unknown_overlays_are_reported() {
     let fixture = Fixture::new();
     let plain = fixture.builder().build().unwrap();
     assert_eq!(plain.diff(&[], true).unwrap_err().code, ErrorCode::Io);
@@ -374,7 +374,7 @@ fn a_killed_commit_is_all_or_nothing() {
         let overlay = fixture.overlay("o");
         refactor(&overlay);
         refactor_more(&overlay);
-        let (old, wanted) = (tree_of(&fixture.base("")), seen(&overlay));
+        let (old, wanted) = (tree_of(&fixture.base("")), visible_tree(&overlay));
         let mut child = Command::new(env!("CARGO_BIN_EXE_paddock"))
             .args(["overlay", "commit", "--root"])
             .arg(fixture.base(""))
@@ -390,8 +390,8 @@ fn a_killed_commit_is_all_or_nothing() {
         let base = fixture.builder().build().unwrap();
         ok(&base, "stat", json!({"path": "."}));
         let is_old = tree_of(&fixture.base("")) == old;
-        assert!(is_old || seen(&base) == wanted, "after {after_ms} ms");
+        assert!(is_old || visible_tree(&base) == wanted, "after {after_ms} ms");
         assert!(fixture.paddock(&["commit", "o"]).0);
-        assert_eq!(seen(&base), wanted, "after {after_ms} ms");
+        assert_eq!(visible_tree(&base), wanted, "after {after_ms} ms");
     }
 }

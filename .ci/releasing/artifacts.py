@@ -78,10 +78,10 @@ def push_and_pull(release: Release, registry: str, is_local: bool) -> None:
 def get_wit(release: Release, registry: str, is_local: bool) -> None:
     """Gets the WIT package by its name, as a program that depends on it does."""
     host, _, namespace = registry.partition("/")
-    place = f'{{ registry = "{host}", namespacePrefix = "{namespace}{"/" if namespace else ""}" }}'
+    location = f'{{ registry = "{host}", namespacePrefix = "{namespace}{"/" if namespace else ""}" }}'
     with tempfile.TemporaryDirectory() as directory:
         config, wit = Path(directory) / "config.toml", Path(directory) / "files.wit"
-        settings = [f"namespace_registries.paddock.metadata.oci = {place}"]
+        settings = [f"namespace_registries.paddock.metadata.oci = {location}"]
         settings += ['namespace_registries.paddock.registry = "paddock"', 'registry.paddock.default = "oci"']
         settings += [f'registry.paddock.oci.protocol = "{"http" if is_local else "https"}"']
         config.write_text("\n".join(settings), "utf-8")

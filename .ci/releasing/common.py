@@ -98,10 +98,10 @@ def run(*command: str | Path, **options: Any) -> None:
 
 
 def output(*command: str | Path, **options: Any) -> str:
-    done = attempt(*command, **options)
-    if done.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stderr or ''}".rstrip())
-    return (done.stdout or "").strip()
+    process = attempt(*command, **options)
+    if process.returncode != 0:
+        raise Failed(f"{' '.join(map(str, command))}: status {process.returncode}\n{process.stderr or ''}".rstrip())
+    return (process.stdout or "").strip()
 
 
 def succeeds(*command: str | Path, **options: Any) -> bool:

@@ -43,7 +43,7 @@ def sbom_of_node() -> str:
     package = REPOSITORY / "host/node"
     arguments = ["--omit", "dev", "--omit", "peer", "--package-lock-only", "--output-reproducible"]
     document = output("npx", "--yes", CYCLONEDX_NPM, *arguments, cwd=package)
-    names = [f"{found.get('group', '')}/{found['name']}".lstrip("/") for found in json.loads(document)["components"]]
+    names = [f"{component.get('group', '')}/{component['name']}".lstrip("/") for component in json.loads(document)["components"]]
     dependencies = json.loads((package / "package.json").read_text("utf-8"))["dependencies"]
     if missing := set(dependencies) - set(names):
         raise Failed(f"the SBOM of host/node lacks {', '.join(sorted(missing))}")

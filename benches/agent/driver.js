@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Client, REFERENCE, StdioClientTransport, tokens } from "./modules.js";
 
 /** Name of the workspace in texts, so that a figure does not depend on the machine. */
-const SHOWN = "/home/me/ledger";
+const DISPLAYED_ROOT = "/home/me/ledger";
 /** Milliseconds after which a call without an answer fails. */
 const TIMEOUT = 30_000;
 
@@ -62,11 +62,11 @@ export class Session {
 
   /** Makes a call; `args` name the workspace by `{root}`. */
   async call(name, args) {
-    const given = JSON.parse(JSON.stringify(args).replaceAll("{root}", this.top).replaceAll(SHOWN, this.top));
+    const concrete = JSON.parse(JSON.stringify(args).replaceAll("{root}", this.top).replaceAll(DISPLAYED_ROOT, this.top));
     let text;
     let failed = false;
     try {
-      const result = await this.client.callTool({ name, arguments: given }, undefined, { timeout: TIMEOUT });
+      const result = await this.client.callTool({ name, arguments: concrete }, undefined, { timeout: TIMEOUT });
       text = result.content.map((block) => block.text ?? `[${block.type}]`).join("\n");
       failed = result.isError === true;
     } catch (error) {
@@ -74,8 +74,8 @@ export class Session {
       text = error.message;
       failed = true;
     }
-    text = text.replaceAll(this.top, SHOWN);
-    const request = JSON.stringify({ name, arguments: args }).replaceAll("{root}", SHOWN);
+    text = text.replaceAll(this.top, DISPLAYED_ROOT);
+    const request = JSON.stringify({ name, arguments: args }).replaceAll("{root}", DISPLAYED_ROOT);
     return { text, failed, request, bytes: Buffer.byteLength(text), sent: tokens(request), received: tokens(text) };
   }
 

@@ -70,14 +70,14 @@ export function writeTree(top, tree) {
   for (const name of readdirSync(top)) rmSync(join(top, name), { recursive: true });
   let age = 0;
   for (const [path, content] of [...tree].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const place = join(top, path);
+    const file = join(top, path);
     if (path.endsWith("/")) {
-      mkdirSync(place, { recursive: true });
+      mkdirSync(file, { recursive: true });
       continue;
     }
-    mkdirSync(dirname(place), { recursive: true });
-    writeFileSync(place, content);
-    utimesSync(place, EPOCH + age, EPOCH + age);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+    utimesSync(file, EPOCH + age, EPOCH + age);
     age += 1;
   }
 }

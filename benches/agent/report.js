@@ -78,24 +78,24 @@ function figuresOf(entries) {
  * run of some tasks is not compared with the reference server.
  */
 export function failures(now, isWhole, recorded) {
-  const found = [];
+  const list = [];
   for (const [name, { results }] of Object.entries(now)) {
     const known = recorded?.[name] ?? {};
     for (const [task, result] of results) {
       // The goal holds for `paddock`; the other dialects answer as their originals do, and become no worse.
       const isKnown = name !== "paddock" && known[task];
-      if (name !== "reference" && !result.right && !(isKnown && !known[task].right)) found.push(`${task} by ${name}: ${result.faults.join("; ")}`);
-      else if (name !== "reference" && result.recovery > 1 && !isKnown) found.push(`${task} by ${name}: ${result.recovery} calls to recover`);
-      else if (known[task]?.right && result.calls > known[task].calls) found.push(`${task} by ${name}: ${result.calls} calls, ${known[task].calls} on record`);
-      if (recorded && !known[task]) found.push(`${task} by ${name} is not on record: run with --record`);
+      if (name !== "reference" && !result.right && !(isKnown && !known[task].right)) list.push(`${task} by ${name}: ${result.faults.join("; ")}`);
+      else if (name !== "reference" && result.recovery > 1 && !isKnown) list.push(`${task} by ${name}: ${result.recovery} calls to recover`);
+      else if (known[task]?.right && result.calls > known[task].calls) list.push(`${task} by ${name}: ${result.calls} calls, ${known[task].calls} on record`);
+      if (recorded && !known[task]) list.push(`${task} by ${name} is not on record: run with --record`);
     }
-    const [sum, most] = common(Object.fromEntries(results), known).sums("tokens");
-    if (sum > most * TOLERANCE) found.push(`${name}: ${number(sum)} tokens, ${number(most)} on record`);
+    const [sum, recorded_sum] = common(Object.fromEntries(results), known).sums("tokens");
+    if (sum > recorded_sum * TOLERANCE) list.push(`${name}: ${number(sum)} tokens, ${number(recorded_sum)} on record`);
   }
   if (isWhole) {
     const figures = figuresOf(now);
     const [ours, theirs] = common(figures.paddock, figures.reference).sums("tokens");
-    if (ours > theirs * OF_REFERENCE) found.push(`paddock takes ${number(ours)} tokens for what takes the reference server ${number(theirs)}`);
+    if (ours > theirs * OF_REFERENCE) list.push(`paddock takes ${number(ours)} tokens for what takes the reference server ${number(theirs)}`);
   }
-  return found;
+  return list;
 }

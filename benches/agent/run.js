@@ -53,7 +53,7 @@ async function runDriver(name, binary, all, start) {
     session ??= await open();
     list ||= await session.list();
     results.set(task.name, await run(session, task, steps, start));
-    if (options.show) show(name, task, results.get(task.name));
+    if (options.show) printResult(name, task, results.get(task.name));
     if (driver.dialects) {
       await session.close();
       session = undefined;
@@ -63,7 +63,7 @@ async function runDriver(name, binary, all, start) {
   return { dialect: chosen, list, results };
 }
 
-function show(driver, task, result) {
+function printResult(driver, task, result) {
   console.log(`\n=== ${task.name} by ${driver}: ${result.right ? "right" : result.faults.join("; ")}`);
   for (const answer of result.answers) console.log(`--> ${answer.request}\n${answer.text}`);
 }

@@ -35,12 +35,12 @@ function missing(step, answer, values) {
   if (answer.failed && !step.wrong) return "the call failed";
   for (const [name, pattern] of Object.entries(step.notes ?? {})) values[name] = pattern.exec(answer.text)?.[1] ?? values[name];
   for (const [name, pattern] of Object.entries(step.take ?? {})) {
-    const found = pattern.exec(answer.text);
-    if (!found) return `the text has no ${name} (${pattern})`;
-    values[name] = found[1] ?? found[0];
+    const match = pattern.exec(answer.text);
+    if (!match) return `the text has no ${name} (${pattern})`;
+    values[name] = match[1] ?? match[0];
   }
-  const said = [step.says ?? []].flat().find((pattern) => !contains(answer.text, pattern));
-  return said === undefined ? undefined : `the text does not say ${said}`;
+  const absent = [step.says ?? []].flat().find((pattern) => !contains(answer.text, pattern));
+  return absent === undefined ? undefined : `the text does not say ${absent}`;
 }
 
 const contains = (text, pattern) => (pattern instanceof RegExp ? pattern.test(text) : text.includes(pattern));
@@ -66,10 +66,10 @@ export async function run(session, task, steps, start) {
   const after = changed(before, task.after ?? {});
   writeTree(session.top, before);
   // A mistake that the tool accepted as meant needs no recovery.
-  const isDone = (answers) => judge(task, answers, session.top, after).length === 0;
+  const isDone = (answers) => evaluate(task, answers, session.top, after).length === 0;
   if (task.mistake && isDone([])) throw new Error("a mistake needs a changed tree or a fact, to tell whether it was corrected");
   const { answers, lack } = await play(session, steps, isDone);
-  const faults = judge(task, answers, session.top, after);
+  const faults = evaluate(task, answers, session.top, after);
   if (lack) faults.unshift(lack);
   const sum = (field) => answers.reduce((total, answer) => total + answer[field], 0);
   return {
@@ -87,7 +87,7 @@ export async function run(session, task, steps, start) {
 }
 
 /** Returns what is wrong after the calls: paths with other content, and facts that no text contains. */
-function judge(task, answers, top, after) {
+function evaluate(task, answers, top, after) {
   const paths = difference(readTree(top), after).map((path) => `${path} is not as expected`);
   const texts = answers.map((answer) => answer.text).join("\n");
   const facts = [task.facts ?? []].flat().filter((fact) => !contains(texts, fact));

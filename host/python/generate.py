@@ -23,7 +23,7 @@ OPERATION_GROUPS = {
     "searches": "list directories and search them",
 }
 # Operations that only read. `search.changes` writes to the state directory.
-LOOKS = {"read", "read-many", "stat", "history", "list", "tree", "glob", "grep"}
+READING_FUNCTIONS = {"read", "read-many", "stat", "history", "list", "tree", "glob", "grep"}
 # Defaults that the documentation of a field does not state, or states for each function.
 DEFAULTS = {
     ("file-range", "offset"): "1",
@@ -45,20 +45,20 @@ def class_name(name: str) -> str:
 
 
 def python_type(wit: str, *, argument: bool = False) -> str:
-    if found := re.fullmatch(r"option<(.+)>", wit):
-        return f"{python_type(found[1], argument=argument)} | None"
-    if found := re.fullmatch(r"list<(.+)>", wit):
-        return f"{'Sequence' if argument else 'list'}[{python_type(found[1], argument=argument)}]"
-    if found := re.fullmatch(r"result<(.+), error>", wit):
-        return f"{python_type(found[1])} | ToolError"
+    if match := re.fullmatch(r"option<(.+)>", wit):
+        return f"{python_type(match[1], argument=argument)} | None"
+    if match := re.fullmatch(r"list<(.+)>", wit):
+        return f"{'Sequence' if argument else 'list'}[{python_type(match[1], argument=argument)}]"
+    if match := re.fullmatch(r"result<(.+), error>", wit):
+        return f"{python_type(match[1])} | ToolError"
     plain = {"string": "str", "bool": "bool", "u32": "int", "u64": "int"}
     return plain.get(wit) or class_name(wit)
 
 
 def shape(wit: str) -> str:
     """Returns the Python source of a WIT type's `Shape`."""
-    if found := re.fullmatch(r"(option|list|result)<(.+?)(?:, error)?>", wit):
-        return f'("{found[1]}", {shape(found[2])})'
+    if match := re.fullmatch(r"(option|list|result)<(.+?)(?:, error)?>", wit):
+        return f'("{match[1]}", {shape(match[2])})'
     return f'"{wit}"'
 
 
@@ -68,15 +68,15 @@ def default(function: str, member: Member) -> str | None:
         return known
     if member.type.startswith("option<"):
         return "None"
-    found = re.search(r"Default: (?:by )?`?([\w.,]+?)`?\.(?:\s|$)", member.doc)
-    if found is None:
+    match = re.search(r"Default: (?:by )?`?([\w.,]+?)`?\.(?:\s|$)", member.doc)
+    if match is None:
         return None
-    said = found[1].replace(",", "")
+    value = match[1].replace(",", "")
     if member.type.startswith("list<"):
         return "()"
-    if said in ("true", "false"):
-        return said.title()
-    return said if said.isdigit() else f'"{said}"'
+    if value in ("true", "false"):
+        return value.title()
+    return value if value.isdigit() else f'"{value}"'
 
 
 def prose(doc: str, model: Model) -> str:
@@ -89,13 +89,13 @@ def prose(doc: str, model: Model) -> str:
 
 def wrapped(text: str, indent: str, first: int = 0) -> list[str]:
     lines: list[str] = []
-    room = WIDTH - len(indent)
+    width = WIDTH - len(indent)
     for paragraph in text.split("\n\n"):
         if lines:
             lines.append("")
         line, taken = "", first if not lines else 0
         for word in paragraph.split():
-            if line and len(line) + 1 + len(word) + taken > room:
+            if line and len(line) + 1 + len(word) + taken > width:
                 lines.append(indent + line)
                 line, taken = word, 0
             else:
@@ -131,13 +131,13 @@ def imports(module: str, names: Iterable[str], indent: str = "") -> Iterator[str
 def enums_module(model: Model) -> Iterator[str]:
     yield from header("The enumerations of the tools")
     yield "from typing import Literal, get_args"
-    enums = [each for each in model.shown() if each.kind == "enum"]
+    enums = [each for each in model.rendered_types() if each.kind == "enum"]
     for each in enums:
         yield ""
         cases = "".join(f'    "{case.name}",\n' for case in each.members)
         yield f"{class_name(each.name)} = Literal[\n{cases}]"
-        said = [f"`{case.name}`: {prose(case.doc, model)}" for case in each.members if case.doc]
-        yield from docstring("\n\n".join([prose(each.doc, model), *said]), "")
+        case_docs = [f"`{case.name}`: {prose(case.doc, model)}" for case in each.members if case.doc]
+        yield from docstring("\n\n".join([prose(each.doc, model), *case_docs]), "")
     yield "\nENUMS: dict[str, frozenset[str]] = {"
     yield from (f'    "{each.name}": frozenset(get_args({class_name(each.name)})),' for each in enums)
     yield "}"
@@ -256,7 +256,7 @@ def operation_group_module(group: str, model: Model) -> Iterator[str]:
 def operation_group(function: Function) -> str:
     if function.interface == "search":
         return "searches"
-    return "reads" if function.name in LOOKS else "changes"
+    return "reads" if function.name in READING_FUNCTIONS else "changes"
 
 
 def method(function: Function, model: Model) -> Iterator[str]:
@@ -291,7 +291,7 @@ def method(function: Function, model: Model) -> Iterator[str]:
         yield from more
     yield doc[-1]
     values = [python_name(member.name) for member in members]
-    changing = "False" if function.name in LOOKS else "True"
+    changing = "False" if function.name in READING_FUNCTIONS else "True"
     yield from folded("        values = (", values, ",)")
     yield f"        result: {result} = self._typed("
     passed = f'("{function.arguments}", values), "{function.result}", changing={changing}'

@@ -66,34 +66,34 @@ class Model:
             if line.startswith("///"):
                 doc.append(line.removeprefix("///").removeprefix(" "))
                 continue
-            said, doc = "\n".join(doc), []
+            doc_text, doc = "\n".join(doc), []
             if current is not None:
                 if line == "}":
                     current = None
-                elif found := re.fullmatch(r"%?([\w-]+)(?:: (.+?)|\((.+)\))?,", line):
-                    current.members.append(Member(found[1], found[2] or found[3] or "", said))
-            elif found := re.fullmatch(r"(record|enum|variant) ([\w-]+) \{", line):
-                current = Type(found[1], found[2], said, interface)
+                elif match := re.fullmatch(r"%?([\w-]+)(?:: (.+?)|\((.+)\))?,", line):
+                    current.members.append(Member(match[1], match[2] or match[3] or "", doc_text))
+            elif match := re.fullmatch(r"(record|enum|variant) ([\w-]+) \{", line):
+                current = Type(match[1], match[2], doc_text, interface)
                 self.types[current.name] = current
-            elif found := re.fullmatch(r"%?([\w-]+): func\(args: ([\w-]+)\) -> result<(.+), error>;", line):
-                self.functions.append(Function(interface, found[1], said, found[2], found[3]))
+            elif match := re.fullmatch(r"%?([\w-]+): func\(args: ([\w-]+)\) -> result<(.+), error>;", line):
+                self.functions.append(Function(interface, match[1], doc_text, match[2], match[3]))
 
     def operations(self) -> list[Function]:
         return [function for function in self.functions if function.interface in OPERATIONS]
 
-    def shown(self) -> list[Type]:
+    def rendered_types(self) -> list[Type]:
         """Returns the types that have Python classes, each after the types that it refers to."""
         arguments = {function.arguments for function in self.operations()}
-        kept = [each for each in self.types.values() if each.name not in LEFT_OUT | arguments]
-        return [each for each in kept if each.kind != "variant"]
+        types = [each for each in self.types.values() if each.name not in LEFT_OUT | arguments]
+        return [each for each in types if each.kind != "variant"]
 
     def records(self, group: str) -> list[Type]:
         """Returns the records of one module of record classes."""
-        return [each for each in self.shown() if each.kind == "record" and record_group(each) == group]
+        return [each for each in self.rendered_types() if each.kind == "record" and record_group(each) == group]
 
     def names_in(self, module: str) -> set[str]:
         """Returns the WIT names of the types that one generated module defines."""
-        enums = (each for each in self.shown() if each.kind == "enum")
+        enums = (each for each in self.rendered_types() if each.kind == "enum")
         return {each.name for each in (enums if module == "enums" else self.records(module))}
 
 

@@ -149,18 +149,18 @@ opt-level = \"s\"
 /// Returns a manifest as cargo publishes it without the dependencies of tests, which need not be downloaded.
 fn without_tests(manifest: &str) -> String {
     let mut is_of_tests = false;
-    let mut kept = String::new();
+    let mut text = String::new();
     for line in manifest.lines() {
         if line.starts_with('[') {
             is_of_tests =
                 line.contains("dev-dependencies") || line.starts_with("[[test]]") || line.starts_with("[[example]]");
         }
         if !is_of_tests {
-            kept += line;
-            kept += "\n";
+            text += line;
+            text += "\n";
         }
     }
-    kept
+    text
 }
 
 fn copy_directory(from: &Path, to: &Path) -> Result<()> {
@@ -225,11 +225,11 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
 /// artifacts for one target has a tag too. Without a tag, the output directory of this script serves.
 fn shared_dir(out: &Path, target: &str) -> PathBuf {
     let tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
-    let found = match out.ancestors().find(tagged) {
+    let dir = match out.ancestors().find(tagged) {
         Some(path) if path.ends_with(target) => path.parent().filter(tagged).or(Some(path)),
-        found => found,
+        dir => dir,
     };
-    found.unwrap_or(out).join("embedded")
+    dir.unwrap_or(out).join("embedded")
 }
 
 /// Returns the arguments by which panic messages name the source files of other packages without the directory in which
@@ -260,11 +260,11 @@ fn install_target() -> Result<()> {
 
 /// Removes the environment variables that the outer cargo, or clippy as its wrapper, sets for its own compilation.
 fn clean(mut cargo: Command) -> Command {
-    let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_MAKEFLAGS"];
+    let prefixes = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_MAKEFLAGS"];
     let wrappers = ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"];
     for (name, _) in env::vars_os() {
         let Some(name) = name.to_str() else { continue };
-        let cargo_own = name.starts_with("CARGO") && !kept.iter().any(|prefix| name.starts_with(prefix));
+        let cargo_own = name.starts_with("CARGO") && !prefixes.iter().any(|prefix| name.starts_with(prefix));
         if cargo_own || wrappers.contains(&name) {
             cargo.env_remove(name);
         }
@@ -277,7 +277,7 @@ fn clean(mut cargo: Command) -> Command {
 }
 
 fn run(command: &mut Command) -> Result<()> {
-    let shown = format!("{command:?}");
-    let status = command.status().map_err(|cause| format!("cannot run {shown}: {cause}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{shown} failed: {status}").into()) }
+    let command_line = format!("{command:?}");
+    let status = command.status().map_err(|cause| format!("cannot run {command_line}: {cause}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command_line} failed: {status}").into()) }
 }

@@ -114,17 +114,17 @@ fn names_are_found_by_several_guests_as_by_one() {
 
 /// Each workspace in memory keeps a guest, and the number of guests of a process is limited.
 #[test]
-fn a_search_that_gets_no_helper_is_made_alone() {
+fn a_search_that_gets_no_worker_is_made_alone() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
     let several = workspace(top.path(), 4);
     let arguments = json!({"pattern": "**", "limit": 10_000});
-    let found = pages(&several, "glob", &arguments);
-    let mut kept: Vec<_> = std::iter::from_fn(|| Workspace::memory(Policy::default()).ok()).take(2_000).collect();
-    assert!(kept.len() < 2_000, "there is always room for a helper");
-    kept.pop();
-    assert_eq!(pages(&several, "glob", &arguments), found);
+    let result_alone = pages(&several, "glob", &arguments);
+    let mut workspaces: Vec<_> = std::iter::from_fn(|| Workspace::memory(Policy::default()).ok()).take(2_000).collect();
+    assert!(workspaces.len() < 2_000, "there is always room for a helper");
+    workspaces.pop();
+    assert_eq!(pages(&several, "glob", &arguments), result_alone);
 }
 
 /// A limit on entries ends a walk at the same entry, whichever guest visits it.
@@ -145,7 +145,7 @@ fn a_limit_of_entries_is_one_for_all_guests() {
 }
 
 #[test]
-fn a_typed_search_is_shared_too() {
+fn a_typed_search_is_partitioned_too() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
@@ -154,11 +154,11 @@ fn a_typed_search_is_shared_too() {
     assert_eq!(one.unwrap(), several.unwrap());
     let arguments = GlobArgs { limit: 5_000, exclude: vec!["z".to_owned()], directories: true, ..GlobArgs::new("**") };
     let (one, several) = (workspace(top.path(), 1).glob(&arguments), workspace(top.path(), 4).glob(&arguments));
-    let found = one.unwrap();
-    assert!(!found.paths.iter().any(|path| path == "b/0"));
-    assert!(found.paths.iter().any(|path| path == "b/1"));
-    assert!(!found.paths.iter().any(|path| path.starts_with("z/")));
-    assert_eq!(found, several.unwrap());
+    let result = one.unwrap();
+    assert!(!result.paths.iter().any(|path| path == "b/0"));
+    assert!(result.paths.iter().any(|path| path == "b/1"));
+    assert!(!result.paths.iter().any(|path| path.starts_with("z/")));
+    assert_eq!(result, several.unwrap());
     let broken = workspace(top.path(), 4).grep(&GrepArgs::new("(")).unwrap_err();
     assert_eq!(broken.code, ErrorCode::InvalidArgument);
 }
@@ -179,7 +179,7 @@ fn slow_tree(top: &Path) {
 }
 
 #[test]
-fn a_full_page_waits_for_nobody() {
+fn a_full_page_does_not_wait_for_workers() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
@@ -190,7 +190,7 @@ fn a_full_page_waits_for_nobody() {
 }
 
 #[test]
-fn what_was_found_before_the_time_was_up_is_kept() {
+fn matches_before_the_time_limit_are_returned() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
@@ -226,7 +226,7 @@ fn a_cancelled_search_ends_in_every_guest() {
 }
 
 #[test]
-fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
+fn a_search_that_runs_out_of_time_can_be_continued() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());

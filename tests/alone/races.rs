@@ -16,7 +16,7 @@ mod swap;
 #[test]
 fn a_host_that_checks_and_then_opens_is_redirected() {
     let _alone = alone();
-    race::control();
+    race::checking_then_opening_is_redirected();
 }
 
 #[test]

@@ -115,9 +115,9 @@ fn directory(case: &Case) -> Result<Observed> {
 
 #[cfg(target_os = "linux")]
 fn in_container(case: &Case) -> Result<Observed> {
-    let (container, room) = container::room()?;
-    let inside = Path::new("/").join(room.path().file_name().context("no name")?);
-    let environment = Environment::new(room)?;
+    let (container, directory) = container::directory()?;
+    let inside = Path::new("/").join(directory.path().file_name().context("no name")?);
+    let environment = Environment::new(directory)?;
     let (names, state) = (Environment::names(&inside), tempfile::tempdir()?);
     let container = container.with_working_directory(&names.root)?;
     on_disk(case, &environment, &names, Workspace::builder().container(&container).state_dir(state.path()))

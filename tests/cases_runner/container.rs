@@ -38,7 +38,7 @@ pub fn unavailable() -> Result<Option<&'static str>> {
 
 /// Returns the container, and an empty directory in it by its path on this machine, which ends with the path in the
 /// container.
-pub fn room() -> Result<(Container, TempDir)> {
+pub fn directory() -> Result<(Container, TempDir)> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if shared.is_none() {
         let running = Running::start().context("no container")?;

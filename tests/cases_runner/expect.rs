@@ -18,7 +18,7 @@ use super::tree::{self, Node, Tree};
 
 /// A tree in the form of a case's folder.
 #[derive(Default, PartialEq, Eq)]
-struct Kept {
+struct RecordedTree {
     /// Regular files that git can store.
     plain: BTreeMap<String, Vec<u8>>,
     rest: Rest,
@@ -37,7 +37,7 @@ struct Rest {
 }
 
 /// Maximum size of a file whose content is recorded, in bytes. A larger file is described.
-const KEPT: usize = 16 * 1024;
+const MAX_PLAIN_BYTES: usize = 16 * 1024;
 
 /// Fails with a diff if the results or the tree are not as expected.
 pub fn compare(case: &Case, observed: &Observed) -> Result<()> {
@@ -49,11 +49,11 @@ pub fn compare(case: &Case, observed: &Observed) -> Result<()> {
         write!(report, "\nresult.json (-expected +got):\n{}", diff(&expected, &got))?;
     }
     let mut expected = expected_tree(case)?;
-    let got = kept(case, observed);
+    let got = recorded_tree(case, observed);
     if observed.modes.is_none() {
         expected.rest.modes.clear();
     }
-    compare_maps(&mut report, &shown(&expected.plain), &shown(&got.plain))?;
+    compare_maps(&mut report, &printable(&expected.plain), &printable(&got.plain))?;
     compare_maps(&mut report, &expected.rest.entries, &got.rest.entries)?;
     compare_maps(&mut report, &expected.rest.modes, &got.rest.modes)?;
     if expected != got && report.is_empty() {
@@ -79,14 +79,14 @@ pub fn bless(case: &Case) -> Result<()> {
     if rest.exists() {
         fs::remove_file(&rest)?;
     }
-    let kept = kept(case, &observed);
-    if kept == unchanged(case) {
+    let recorded_tree = recorded_tree(case, &observed);
+    if recorded_tree == unchanged(case) {
         return Ok(());
     }
-    if kept.rest != Rest::default() || kept.plain.is_empty() {
-        fs::write(rest, serde_json::to_string_pretty(&kept.rest)? + "\n")?;
+    if recorded_tree.rest != Rest::default() || recorded_tree.plain.is_empty() {
+        fs::write(rest, serde_json::to_string_pretty(&recorded_tree.rest)? + "\n")?;
     }
-    for (path, bytes) in &kept.plain {
+    for (path, bytes) in &recorded_tree.plain {
         let path = files.join(path);
         fs::create_dir_all(path.parent().unwrap_or(&files))?;
         fs::write(path, bytes)?;
@@ -98,13 +98,13 @@ fn results(observed: &Observed) -> Result<String> {
     Ok(serde_json::to_string_pretty(&Value::Array(observed.outcomes.clone()))? + "\n")
 }
 
-fn expected_tree(case: &Case) -> Result<Kept> {
+fn expected_tree(case: &Case) -> Result<RecordedTree> {
     let (files, rest) = (case.folder.join("expected"), case.folder.join("expected.json"));
     if !files.exists() && !rest.exists() {
         return Ok(unchanged(case));
     }
     let rest = if rest.exists() { serde_json::from_str(&fs::read_to_string(rest)?)? } else { Rest::default() };
-    Ok(Kept { plain: plain_files(&files)?, rest })
+    Ok(RecordedTree { plain: plain_files(&files)?, rest })
 }
 
 fn plain_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
@@ -116,30 +116,30 @@ fn plain_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files.collect())
 }
 
-fn unchanged(case: &Case) -> Kept {
+fn unchanged(case: &Case) -> RecordedTree {
     let modes = case.start.modes.clone();
-    kept(case, &Observed { outcomes: Vec::new(), tree: case.start.tree.clone(), modes: Some(modes) })
+    recorded_tree(case, &Observed { outcomes: Vec::new(), tree: case.start.tree.clone(), modes: Some(modes) })
 }
 
-fn kept(case: &Case, observed: &Observed) -> Kept {
-    let mut kept = Kept::default();
+fn recorded_tree(case: &Case, observed: &Observed) -> RecordedTree {
+    let mut tree = RecordedTree::default();
     for (path, node) in &observed.tree {
         match node {
-            Node::File(bytes) if is_plain(path) && bytes.len() <= KEPT => {
-                kept.plain.insert(escaped(path), bytes.clone());
+            Node::File(bytes) if is_plain(path) && bytes.len() <= MAX_PLAIN_BYTES => {
+                tree.plain.insert(escaped(path), bytes.clone());
             }
             Node::Directory if has_entries(&observed.tree, path) => {}
             node => {
-                kept.rest.entries.insert(escaped(path), described(node, case.start.tree.get(path)));
+                tree.rest.entries.insert(escaped(path), described(node, case.start.tree.get(path)));
             }
         }
     }
     for (path, mode) in observed.modes.iter().flatten() {
         if case.start.modes.contains_key(path) || mode & 0o111 != 0 {
-            kept.rest.modes.insert(escaped(path), format!("{mode:04o}"));
+            tree.rest.modes.insert(escaped(path), format!("{mode:04o}"));
         }
     }
-    kept
+    tree
 }
 
 fn described(node: &Node, before: Option<&Node>) -> String {
@@ -150,7 +150,7 @@ fn described(node: &Node, before: Option<&Node>) -> String {
         Node::File(_) | Node::Sparse(_) if before == Some(node) => "as before".to_owned(),
         Node::Sparse(size) => format!("{size} bytes"),
         Node::File(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) if bytes.len() <= KEPT => format!("text: {text}"),
+            Ok(text) if bytes.len() <= MAX_PLAIN_BYTES => format!("text: {text}"),
             _ => {
                 let digest = Sha256::digest(bytes);
                 let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -188,7 +188,7 @@ fn escaped(path: &[u8]) -> String {
     std::str::from_utf8(path).map_or_else(|_| path.escape_ascii().to_string(), str::to_owned)
 }
 
-fn shown(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
+fn printable(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
     let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap_or_else(|_| bytes.escape_ascii().to_string());
     files.iter().map(|(path, bytes)| (path.clone(), text(bytes))).collect()
 }

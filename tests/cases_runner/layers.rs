@@ -26,8 +26,8 @@ pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, Option<Modes>)> {
     let mut merged = tree::read(base)?;
     let mut modes = tree::modes(base, &merged)?;
     let below = |name: &str| overlay.join("layers-0").join(name).join("workspace");
-    let marks = if below("gone").is_dir() { tree::read(&below("gone"))? } else { Tree::new() };
-    for (path, node) in &marks {
+    let whiteouts = if below("gone").is_dir() { tree::read(&below("gone"))? } else { Tree::new() };
+    for (path, node) in &whiteouts {
         if matches!(node, Node::File(_)) {
             remove(&mut merged, &marked(path));
         }

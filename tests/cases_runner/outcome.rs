@@ -58,7 +58,7 @@ fn arguments(call: &Call, names: &Names, outcomes: &[Value]) -> Result<String> {
 fn filled(value: &Value, names: &Names, outcomes: &[Value]) -> Result<Value> {
     Ok(match value {
         Value::String(text) => match reference(text) {
-            Some((index, path)) => look_up(index, path, outcomes).with_context(|| text.clone())?,
+            Some((index, path)) => value_at(index, path, outcomes).with_context(|| text.clone())?,
             None => Value::String(names.fill(text)),
         },
         Value::Array(items) => items.iter().map(|item| filled(item, names, outcomes)).collect::<Result<_>>()?,
@@ -76,7 +76,7 @@ fn reference(text: &str) -> Option<(usize, &str)> {
     Some((index.parse().ok()?, path))
 }
 
-fn look_up(index: usize, path: &str, outcomes: &[Value]) -> Result<Value> {
+fn value_at(index: usize, path: &str, outcomes: &[Value]) -> Result<Value> {
     let outcome = outcomes.get(index).context("no such call before this one")?;
     let mut value = outcome.get("result").context("that call failed")?;
     for name in path.split('.') {
@@ -113,11 +113,11 @@ fn without_times(text: &str) -> String {
     static TIME: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
     let Some(time) = TIME.as_ref() else { return text.to_owned() };
-    let kept = |found: &Captures<'_>| {
-        let of_case = found.get(1).is_some_and(|year| year.as_str() < "2025");
-        if of_case { found.get(0).map_or("", |time| time.as_str()).to_owned() } else { "<time>".to_owned() }
+    let replacement = |time_match: &Captures<'_>| {
+        let of_case = time_match.get(1).is_some_and(|year| year.as_str() < "2025");
+        if of_case { time_match.get(0).map_or("", |time| time.as_str()).to_owned() } else { "<time>".to_owned() }
     };
-    time.replace_all(text, kept).into_owned()
+    time.replace_all(text, replacement).into_owned()
 }
 
 /// Replaces the short ids of backups, which contain times of this run.

@@ -77,8 +77,8 @@ pub fn modes(top: &Path, tree: &Tree) -> Result<Option<Modes>> {
 pub fn write(start: &Start, top: &Path) -> Result<()> {
     // Paths are sorted, so a directory comes before its entries.
     for (path, node) in &start.tree {
-        let shown = String::from_utf8_lossy(path).into_owned();
-        write_node(&top.join(name(path)), node).with_context(|| shown)?;
+        let path_text = String::from_utf8_lossy(path).into_owned();
+        write_node(&top.join(name(path)), node).with_context(|| path_text)?;
     }
     for (second, first) in &start.hard_links {
         fs::remove_file(top.join(name(second)))?;

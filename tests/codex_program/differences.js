@@ -66,7 +66,7 @@ export const SAME = [
 /** Error text of a refused chunk whose only anchor occurs several times. */
 const AMBIGUOUS = /its anchor .* is at lines /;
 
-const kept = (ours, theirs, name, ourText, theirText) => {
+const bothFail = (ours, theirs, name, ourText, theirText) => {
   assert.equal(ours.tree.get(name), ourText, "paddock");
   assert.equal(theirs.tree.get(name), theirText, "codex");
 };
@@ -80,13 +80,13 @@ export const DIFFERENT = [
     reason: "a patch is applied as a whole or not at all",
     tree: { f: "a\n" },
     patch: envelope("*** Add File: n", "+n", "*** Update File: f", "@@", "-b"),
-    hold: (theirs, ours) => (assert.ok(!theirs.ok && !ours.ok), kept(ours, theirs, "n", undefined, "n\n")),
+    hold: (theirs, ours) => (assert.ok(!theirs.ok && !ours.ok), bothFail(ours, theirs, "n", undefined, "n\n")),
   },
   {
     reason: "lines that are only added come after the line that `@@` names",
     tree: { f: "a\nb\nc\n" },
     patch: update("@@ a", "+x"),
-    hold: (theirs, ours) => kept(ours, theirs, "f", "a\nx\nb\nc\n", "a\nb\nc\nx\n"),
+    hold: (theirs, ours) => bothFail(ours, theirs, "f", "a\nx\nb\nc\n", "a\nb\nc\nx\n"),
   },
   {
     reason: "lines that are only added are refused below a line that occurs several times",
@@ -101,13 +101,13 @@ export const DIFFERENT = [
     reason: "a last line that the patch does not change gets no ending",
     tree: { f: "a\nb" },
     patch: update("@@", "-a", "+A"),
-    hold: (theirs, ours) => kept(ours, theirs, "f", "A\nb", "A\nb\n"),
+    hold: (theirs, ours) => bothFail(ours, theirs, "f", "A\nb", "A\nb\n"),
   },
   {
     reason: "a file that is moved to its own path is not deleted",
     tree: { f: "a\n" },
     patch: update("*** Move to: ./f", "@@", "-a", "+b"),
-    hold: (theirs, ours) => (assert.ok(theirs.ok && ours.ok), kept(ours, theirs, "f", "b\n", undefined)),
+    hold: (theirs, ours) => (assert.ok(theirs.ok && ours.ok), bothFail(ours, theirs, "f", "b\n", undefined)),
   },
   {
     reason: "an environment ID is refused, because there is one environment",
@@ -119,7 +119,7 @@ export const DIFFERENT = [
     reason: "here-documents that Codex takes in its shell tool are taken",
     tree: { f: "a\n" },
     patch: `apply_patch <<'PATCH'\n${update("@@", "-a", "+b")}\nPATCH\n`,
-    hold: (theirs, ours) => (assert.ok(!theirs.ok && ours.ok), kept(ours, theirs, "f", "b\n", "a\n")),
+    hold: (theirs, ours) => (assert.ok(!theirs.ok && ours.ok), bothFail(ours, theirs, "f", "b\n", "a\n")),
   },
   {
     reason: "nothing outside of the workspace is written",
@@ -137,7 +137,7 @@ export const DIFFERENT = [
     reason: "a new file does not replace a link or its target",
     tree: { f: "a\n", link: { target: "f" } },
     patch: envelope("*** Add File: link", "+x"),
-    hold: (theirs, ours) => (assert.ok(theirs.ok && !ours.ok), kept(ours, theirs, "f", "a\n", "x\n")),
+    hold: (theirs, ours) => (assert.ok(theirs.ok && !ours.ok), bothFail(ours, theirs, "f", "a\n", "x\n")),
   },
   {
     reason: "`..` after a directory that does not exist is not resolved",
@@ -173,40 +173,40 @@ export const DIFFERENT = [
 
 /** Returns the reasons for which the outcomes of a generated patch may differ; fails if they differ otherwise. */
 export function reasons({ patch }, original, theirs, ours) {
-  const found = new Set();
+  const list = new Set();
   const movesToItself = selfMoves(patch);
   if (!theirs.ok && !ours.ok) {
-    return same(theirs.tree, original) ? found : found.add("a patch is applied as a whole or not at all");
+    return same(theirs.tree, original) ? list : list.add("a patch is applied as a whole or not at all");
   }
   if (theirs.ok && !ours.ok && climbsFromNowhere(patch, [...original.keys()])) {
-    return found.add("`..` after a directory that does not exist is not resolved");
+    return list.add("`..` after a directory that does not exist is not resolved");
   }
   if (!theirs.ok && ours.ok && movesToItself.length > 0) {
-    return found.add("a file that is moved to its own path is not deleted");
+    return list.add("a file that is moved to its own path is not deleted");
   }
   if (theirs.ok && !ours.ok && ADDED_AFTER_ANCHOR.test(patch) && AMBIGUOUS.test(ours.text)) {
-    return found.add("lines that are only added are refused below a line that occurs several times");
+    return list.add("lines that are only added are refused below a line that occurs several times");
   }
   if (theirs.ok !== ours.ok && ADDED_AFTER_ANCHOR.test(patch) && hasRepeatedFile(patch)) {
-    return found.add("lines that are only added come after the line that `@@` names");
+    return list.add("lines that are only added come after the line that `@@` names");
   }
   assert.equal(ours.ok, theirs.ok, "success");
   for (const name of new Set([...theirs.tree.keys(), ...ours.tree.keys()])) {
     const [a, b] = [theirs.tree.get(name), ours.tree.get(name)];
     if (a === b) continue;
     if (a === undefined && movesToItself.includes(name)) {
-      found.add("a file that is moved to its own path is not deleted");
+      list.add("a file that is moved to its own path is not deleted");
       continue;
     }
     assert.ok(a !== undefined && b !== undefined, `${name} is in one tree`);
     const closed = b.endsWith("\n") || !/\n$/.test(a) ? b : a.slice(0, b.length) === b ? a : `${b}${/\r\n$/.test(a) ? "\r\n" : "\n"}`;
-    if (closed !== b) found.add("a last line that the patch does not change gets no ending");
+    if (closed !== b) list.add("a last line that the patch does not change gets no ending");
     if (a === closed) continue;
     assert.ok(ADDED_AFTER_ANCHOR.test(patch), `the content of ${name}`);
     assert.deepEqual(lines(closed), lines(a), `the lines of ${name}`);
-    found.add("lines that are only added come after the line that `@@` names");
+    list.add("lines that are only added come after the line that `@@` names");
   }
-  return found;
+  return list;
 }
 
 const ADDED_AFTER_ANCHOR = /^@@ [^\n]*\S[^\n]*\n(\+[^\n]*\n)+(?=@@|\s*\*\*\*)/m;

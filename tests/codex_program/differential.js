@@ -60,7 +60,7 @@ function before(tree) {
   return new Map([...tree].map(([name, text]) => [name, Buffer.from(text).toString("latin1")]));
 }
 
-const seen = new Map();
+const counts = new Map();
 let failures = 0;
 
 /** Runs `hold`, and reports the case if it fails. */
@@ -70,17 +70,17 @@ function check(name, { tree, patch }, expected, got, hold) {
   } catch (error) {
     failures += 1;
     console.log(`not ok ${name}: ${error.message}`);
-    console.log(JSON.stringify({ tree: [...tree], patch, codex: shown(expected), paddock: shown(got) }, null, 1));
+    console.log(JSON.stringify({ tree: [...tree], patch, codex: rendered(expected), paddock: rendered(got) }, null, 1));
   }
 }
 
-const shown = ({ ok, text, tree }) => ({ ok, text, tree: [...tree] });
+const rendered = ({ ok, text, tree }) => ({ ok, text, tree: [...tree] });
 
 /** Compares two outcomes of one patch, and counts the deliberate differences. */
 function compare(at, expected, got) {
   const original = before(at.tree);
   if (!got.ok) assert.deepEqual([...got.tree].sort(), [...original].sort(), "a failed patch changed the tree");
-  for (const reason of reasons(at, original, expected, got)) seen.set(reason, (seen.get(reason) ?? 0) + 1);
+  for (const reason of reasons(at, original, expected, got)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   if (expected.ok && got.ok) {
     const summary = got.text.split("\n").filter((line) => !line.startsWith("[")).join("\n");
     assert.equal(summary, expected.text, "the text");
@@ -106,6 +106,6 @@ for (let seed = Number(first); seed < Number(first) + Number(count); seed += 1) 
 }
 paddock.stdin.end();
 rmSync(home, { recursive: true, force: true });
-for (const [reason, times] of seen) console.log(`${times} patches differ: ${reason}`);
+for (const [reason, times] of counts) console.log(`${times} patches differ: ${reason}`);
 console.log(`${count} generated patches, of which Codex applies ${successes}; ${SAME.length + DIFFERENT.length} others; ${failures} failures`);
 process.exitCode = failures === 0 ? 0 : 1;

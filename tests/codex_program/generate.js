@@ -67,9 +67,9 @@ function chunk(rng, lines, from) {
   const kinds = rng.pick(["mixed", "mixed", "mixed", "context", "added", "removed"]);
   if (kinds !== "added") {
     for (const line of lines.slice(start, end)) {
-      const shown = blurs && rng.chance(50) ? blurred(rng, line) : line;
+      const text = blurs && rng.chance(50) ? blurred(rng, line) : line;
       const stays = kinds === "context" || (kinds === "mixed" && rng.chance(50));
-      rows.push(stays ? (shown === "" && rng.chance(40) ? "" : ` ${shown}`) : `-${shown}`);
+      rows.push(stays ? (text === "" && rng.chance(40) ? "" : ` ${text}`) : `-${text}`);
       if (kinds === "mixed" && rng.chance(40)) rows.push(`+${rng.pick(LINES)}`);
     }
   }

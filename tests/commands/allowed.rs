@@ -68,7 +68,7 @@ fn init(fixture: &Fixture) {
 }
 
 #[test]
-fn an_allowed_shell_executes_what_is_allowed_alone() {
+fn an_allowed_shell_executes_only_allowed_programs() {
     let fixture = Fixture::with(json!({"allow": ["sh", "cat"]}));
     assert_eq!(fixture.printed("cat a.txt | cat"), "one\n");
     for line in ["sh -c 'touch ran'", "sh ./run.sh", "sh -c './evil/git'"] {

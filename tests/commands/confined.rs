@@ -12,7 +12,7 @@ use crate::fixture::{CANARY, Fixture, stdout};
 /// Returns names, contents and modes of the files outside.
 fn outside(fixture: &Fixture) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
-    let mut found: Vec<_> = fs::read_dir(fixture.home.path().join("outside"))
+    let mut entries: Vec<_> = fs::read_dir(fixture.home.path().join("outside"))
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
@@ -20,8 +20,8 @@ fn outside(fixture: &Fixture) -> Vec<String> {
             format!("{} {mode:o} {}", path.display(), fs::read_to_string(&path).unwrap_or_default())
         })
         .collect();
-    found.sort();
-    found
+    entries.sort();
+    entries
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn nothing_outside_the_roots_is_read_or_changed() {
 }
 
 #[test]
-fn what_rules_keep_from_tools_they_keep_from_commands() {
+fn rules_of_tools_apply_to_commands() {
     let fixture =
         Fixture::under(json!({"blocked_directories": ["private"], "blocked_extensions": [".pem"]}), json!({}));
     fs::write(fixture.root().join(".agentignore"), ".env\n").unwrap();
@@ -96,7 +96,7 @@ fn what_rules_keep_from_tools_they_keep_from_commands() {
 }
 
 #[test]
-fn a_read_only_workspace_is_only_looked_at() {
+fn a_read_only_workspace_is_only_read() {
     let fixture = Fixture::under(json!({"read_only": true}), json!({}));
     let ran = fixture
         .shell("cat a.txt; echo x > a.txt; rm src/b.txt; touch new; mkdir d; chmod 777 a.txt; echo y > ~/z && cat ~/z");

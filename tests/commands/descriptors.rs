@@ -67,9 +67,9 @@ fn no_link_in_place_of_a_home_leads_out() {
     let ran = fixture.shell("cat ~/secret; echo y > ~/made; ls ~");
     assert!(!ran.to_string().contains(CANARY), "{ran}");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-    let (kept, home) = (fixture.home, fixture.workspace);
+    let (home_directory, home) = (fixture.home, fixture.workspace);
     drop(home);
-    assert_eq!(fs::read_dir(kept.path().join("outside")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(home_directory.path().join("outside")).unwrap().count(), 1);
 }
 
 /// Temporary directories are in no root, whatever the environment contains.

@@ -9,16 +9,16 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// Returns the number of processes whose arguments contain this mark.
-fn alive(mark: &str) -> usize {
+fn alive(tag: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let arguments = processes.filter_map(|process| fs::read_to_string(process.path().join("cmdline")).ok());
-    arguments.filter(|arguments| arguments.contains(mark)).count()
+    arguments.filter(|arguments| arguments.contains(tag)).count()
 }
 
-fn gone_soon(mark: &str) -> bool {
+fn gone_soon(tag: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
-        if alive(mark) == 0 {
+        if alive(tag) == 0 {
             return true;
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -28,7 +28,7 @@ fn gone_soon(mark: &str) -> bool {
 
 /// Starts a `paddock` with a session of three processes: one in the foreground, one in the background, and one that
 /// left its session.
-fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
+fn host(home: &TempDir, mode: &str, tag: &str) -> (Child, String) {
     fs::create_dir_all(home.path().join("work")).unwrap();
     // If the tests run in the background, SIGINT is ignored, and children would inherit that.
     let mut child = Command::new("env")
@@ -40,7 +40,7 @@ fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let line = format!("echo x > made; setsid sh -c 'sleep 300.{mark} & sleep 301.{mark}' & sleep 302.{mark}");
+    let line = format!("echo x > made; setsid sh -c 'sleep 300.{tag} & sleep 301.{tag}' & sleep 302.{tag}");
     let arguments = json!({"command": line, "yield_time_ms": 1000});
     let requests = match mode {
         "batch" => vec![json!({"tool": "exec_command", "arguments": arguments})],
@@ -59,7 +59,7 @@ fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
     let answers = if mode == "batch" { 1 } else { 2 };
     let answer: String = lines.nth(answers - 1).unwrap().unwrap();
     assert!(answer.contains("session_id"), "{answer}");
-    assert!(alive(mark) >= 3, "{} of {answer}", alive(mark));
+    assert!(alive(tag) >= 3, "{} of {answer}", alive(tag));
     (child, answer)
 }
 
@@ -69,25 +69,25 @@ fn a_host_that_is_killed_takes_its_commands_along() {
         [("batch", "KILL"), ("batch", "TERM"), ("batch", "INT"), ("mcp", "KILL"), ("mcp", "TERM"), ("mcp", "INT")]
     {
         let home = TempDir::new().unwrap();
-        let mark =
+        let tag =
             format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
-        let (mut child, _) = host(&home, mode, &mark);
+        let (mut child, _) = host(&home, mode, &tag);
         let killed = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
-        assert!(gone_soon(&mark), "{mode} {signal}: {} are left", alive(&mark));
+        assert!(gone_soon(&tag), "{mode} {signal}: {} are left", alive(&tag));
         child.wait().unwrap();
     }
 }
 
 #[test]
-fn a_client_that_goes_away_ends_its_sessions_and_they_are_recorded() {
+fn a_disconnect_ends_sessions_and_records_their_changes() {
     for mode in ["batch", "mcp"] {
         let home = TempDir::new().unwrap();
-        let mark =
+        let tag =
             format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
-        let (mut child, _) = host(&home, mode, &mark);
+        let (mut child, _) = host(&home, mode, &tag);
         drop(child.stdin.take());
-        assert!(gone_soon(&mark), "{mode}: {} are left", alive(&mark));
+        assert!(gone_soon(&tag), "{mode}: {} are left", alive(&tag));
         child.wait().unwrap();
         let history = Command::new(env!("CARGO_BIN_EXE_paddock"))
             .args(["history", "--root"])

@@ -31,7 +31,7 @@ fn repository(commands: Value) -> Fixture {
 
 /// Returns the names and contents of everything in `.git` that decides what Git runs.
 fn deciding(git: &Path) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(git).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -49,17 +49,17 @@ fn deciding(git: &Path) -> Vec<String> {
         ]
         .contains(&name.as_str());
         if name == "config" || name == "HEAD" {
-            found.push(format!("{name} {}", fs::read_to_string(&path).unwrap_or_default()));
+            files.push(format!("{name} {}", fs::read_to_string(&path).unwrap_or_default()));
         } else if !is_data && path.is_dir() {
             for below in fs::read_dir(&path).unwrap() {
-                found.push(below.unwrap().path().display().to_string());
+                files.push(below.unwrap().path().display().to_string());
             }
         } else if !is_data {
-            found.push(path.display().to_string());
+            files.push(path.display().to_string());
         }
     }
-    found.sort();
-    found
+    files.sort();
+    files
 }
 
 #[test]
@@ -81,9 +81,8 @@ fn commands_that_read_cause_no_refusals() {
             "git ls-files",
         ] {
             // Git sees the file as changed, compares its content, and would then write the index with the new time.
-            let touched =
-                Command::new("touch").args(["-d", "2001-01-01", "a.txt"]).current_dir(fixture.root()).status();
-            assert!(touched.unwrap().success());
+            let status = Command::new("touch").args(["-d", "2001-01-01", "a.txt"]).current_dir(fixture.root()).status();
+            assert!(status.unwrap().success());
             let ran = fixture.shell(line);
             assert_eq!(
                 (&ran["refused"], &ran["notes"], &ran["exit_code"]),
@@ -199,7 +198,7 @@ fn hooks_and_settings_stay_as_they_are() {
 
 /// A person's Git writes to files such as `COMMIT_EDITMSG`, with content that a command can choose (`MERGE_MSG`).
 #[test]
-fn no_link_takes_what_git_writes_elsewhere() {
+fn no_link_redirects_writes_of_git() {
     let fixture = repository(settings(true));
     let target = fixture.home.path().join("outside/secret");
     let target = target.display();
@@ -216,9 +215,9 @@ fn no_link_takes_what_git_writes_elsewhere() {
         format!("python3 -c 'import os; os.symlink(\"{target}\", \".git/FETCH_HEAD\")'"),
     ] {
         fixture.shell(&line);
-        let found =
+        let output =
             Command::new("find").arg(fixture.root().join(".git")).args(["-type", "l", "-o", "-type", "p"]).output();
-        assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "", "{line}");
+        assert_eq!(String::from_utf8_lossy(&output.unwrap().stdout), "", "{line}");
         fixture.shell("rm -rf x l p");
     }
 }

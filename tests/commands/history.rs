@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::fixture::{Fixture, changes};
 
 #[test]
-fn changes_are_told_and_undone() {
+fn changes_are_reported_and_undone() {
     let fixture = Fixture::new();
     fs::write(fixture.root().join("gone.txt"), "gone\n").unwrap();
     fs::write(fixture.root().join("moved.txt"), "moved\n").unwrap();
@@ -35,7 +35,7 @@ fn changes_are_told_and_undone() {
     reported.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
     assert_eq!(reported, expected, "{ran}");
     let newest = &fixture.workspace.history(&HistoryArgs { limit: 10 }).unwrap().entries[0];
-    assert_eq!((json!(newest.backup), newest.verb.as_str()), (ran["backup"].clone(), "run"));
+    assert_eq!((json!(newest.backup), newest.operation.as_str()), (ran["backup"].clone(), "run"));
     fixture.ok("restore", json!({"backup": ran["backup"]}));
     let read = |path| fixture.read(path);
     assert_eq!(
@@ -47,7 +47,7 @@ fn changes_are_told_and_undone() {
 }
 
 #[test]
-fn what_changes_nothing_leaves_no_backup() {
+fn a_command_without_changes_leaves_no_backup() {
     let fixture = Fixture::new();
     for line in ["cat a.txt", "echo x > t; rm t", "cp a.txt b; mv b a.txt", "echo one > a.txt"] {
         let ran = fixture.shell(line);
@@ -99,8 +99,8 @@ fn more_than_backups_hold_is_said() {
 fn nothing_is_left_in_the_state_directory() {
     let fixture = Fixture::new();
     fixture.shell("echo x > a.txt; rm -r src");
-    let kept = fs::read_dir(fixture.home.path().join("state/commands")).unwrap();
-    let names: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
+    let entries = fs::read_dir(fixture.home.path().join("state/commands")).unwrap();
+    let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["lock"], "what commands lock stays");
 }
 
@@ -138,7 +138,7 @@ fn the_only_copy_of_a_large_file_is_not_taken_away() {
 }
 
 #[test]
-fn what_a_link_leads_to_is_not_restored_in_place_of_what_was_there() {
+fn a_restore_does_not_write_through_a_new_link() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.root().join("d")).unwrap();
     for (name, text) in [("d/f", "one\n"), ("src/f", "theirs\n")] {

@@ -39,7 +39,7 @@ fn a_call_states_how_much_it_returns() {
 }
 
 #[test]
-fn what_a_result_leaves_out_is_read_by_another_call() {
+fn omitted_output_is_read_by_another_call() {
     let fixture = Fixture::new();
     let outcome = fixture.call("shell", json!({"command": "seq 5000"}));
     let ran = outcome.value();
@@ -99,9 +99,9 @@ fn no_other_workspace_reads_it_and_nothing_is_stored() {
         assert_eq!(outcome.value()["code"], "not-found", "{}", outcome.text);
     }
     assert_eq!(fixture.printed("grep -r canary . || echo none"), "none\n");
-    let found =
+    let output =
         std::process::Command::new("grep").args(["-rl", "canary123"]).arg(fixture.home.path()).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
 }
 
 #[test]

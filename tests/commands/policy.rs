@@ -42,7 +42,7 @@ fn a_project_cannot_enable_them() {
 fn rules_for_commands() {
     let fixture = Fixture::with(json!({"allow": ["sh", "cat", "echo", "git status"], "deny": ["echo secret"]}));
     assert_eq!(fixture.printed("cat a.txt | cat"), "one\n");
-    for (line, said) in [
+    for (line, cause) in [
         ("rm a.txt", "`commands.allow`"),
         ("cat a.txt; rm a.txt", "no rule for `rm`"),
         ("git push", "no rule for `git`"),
@@ -53,7 +53,7 @@ fn rules_for_commands() {
     ] {
         let outcome = fixture.call("shell", json!({"command": line}));
         assert_eq!(outcome.value()["code"], "denied", "{line}");
-        assert!(outcome.text.contains(said), "{line}: {}", outcome.text);
+        assert!(outcome.text.contains(cause), "{line}: {}", outcome.text);
         let outcome = fixture.call("exec_command", json!({"command": line}));
         assert_eq!(outcome.value()["code"], "denied", "{line}");
     }
@@ -61,7 +61,7 @@ fn rules_for_commands() {
 }
 
 #[test]
-fn a_person_is_asked_first() {
+fn commands_need_approval() {
     let fixture = Fixture::under(json!({"approval": "on-delete"}), json!({}));
     let outcome = fixture.call("shell", json!({"command": "echo x > a.txt"}));
     assert_eq!(outcome.value()["code"], "approval-required");
@@ -99,7 +99,7 @@ fn an_approver_decides() {
 }
 
 #[test]
-fn over_memory_and_overlays_they_are_refused_with_what_would_work() {
+fn commands_over_memory_and_overlays_are_refused_with_a_hint() {
     let fixture = Fixture::new();
     let policy = || r#"{"commands": {"enabled": true}}"#;
     let overlay = Workspace::builder().root(fixture.root()).state_dir(fixture.home.path().join("o")).overlay("x");

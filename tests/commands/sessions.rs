@@ -102,7 +102,7 @@ fn a_command_that_reads_nothing_does_not_hold_its_caller() {
 }
 
 #[test]
-fn output_is_told_once_and_a_flood_of_it_in_bounds() {
+fn output_is_reported_once_and_a_flood_of_it_in_bounds() {
     let fixture = Fixture::new();
     let ran = fixture
         .ok("exec_command", json!({"command": "for i in 1 2 3; do echo $i; sleep 0.3; done", "terminal": false}));
@@ -158,7 +158,7 @@ fn a_hundred_sessions_at_once() {
 }
 
 #[test]
-fn rules_that_come_to_be_hold_for_a_session_that_runs() {
+fn new_rules_apply_to_a_running_session() {
     let fixture = Fixture::new();
     for (path, text) in [("cfg/prod.env", "nothing yet\n"), ("never/x", "x\n")] {
         std::fs::create_dir_all(fixture.root().join(path).parent().unwrap()).unwrap();

@@ -49,13 +49,13 @@ fn home() -> TempDir {
 }
 
 #[test]
-fn commands_are_refused_with_what_would_work() {
-    for (missing, said) in needed() {
+fn commands_are_refused_with_a_hint() {
+    for (missing, remedy) in needed() {
         let home = home();
         let (status, outcome) = shell(&home, Some(missing), &[]);
         assert_eq!((status, &outcome["error"]["code"]), (Some(1), &Value::from("denied")), "{outcome}");
         let error = outcome["error"].to_string();
-        for part in ["cannot confine commands here", said, "use the file tools", "commands.unconfined"] {
+        for part in ["cannot confine commands here", remedy, "use the file tools", "commands.unconfined"] {
             assert!(error.contains(part), "no `{part}` in: {error}");
         }
         assert!(!home.path().join("work/made").exists() && !outcome.to_string().contains(CANARY), "{outcome}");
@@ -76,7 +76,7 @@ fn unconfined_they_run_and_the_result_says_so() {
 
 /// The permission to run unconfined has no effect if the system can confine commands.
 #[test]
-fn with_all_of_it_they_are_confined_all_the_same() {
+fn the_permission_to_run_unconfined_keeps_the_confinement() {
     for settings in [[].as_slice(), &["commands.unconfined=true"]] {
         let home = home();
         let (_, outcome) = shell(&home, None, settings);

@@ -12,8 +12,8 @@ fn with_commands(running: &Running, policy: Value) -> Workspace {
 }
 
 /// Returns whether the container has processes whose arguments contain this mark.
-fn alive(running: &Running, mark: &str) -> bool {
-    running.exec(&["ps"]).lines().any(|line| line.contains(mark) && !line.contains("busybox ps"))
+fn alive(running: &Running, tag: &str) -> bool {
+    running.exec(&["ps"]).lines().any(|line| line.contains(tag) && !line.contains("busybox ps"))
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_process_that_clears_its_environment_ends_with_its_command() {
 }
 
 #[test]
-fn what_cannot_be_held_to_the_policy_does_not_run() {
+fn commands_that_the_policy_cannot_restrict_are_refused() {
     let Some(running) = Running::start() else { return };
     for policy in [json!({"read_only": true}), json!({"blocked_directories": ["private"]})] {
         let mut policy = policy;

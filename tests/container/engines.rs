@@ -67,8 +67,8 @@ fn podman_and_docker_are_understood() {
         for name in ["web", &format!("{engine}:web")] {
             for path in ["/etc/passwd", "users"] {
                 let output = engines.call(name, path);
-                let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-                assert_eq!(said["result"]["content"], "root:x:0:0:of-the-container", "{engine} {path}");
+                let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+                assert_eq!(answer["result"]["content"], "root:x:0:0:of-the-container", "{engine} {path}");
             }
         }
     }
@@ -77,34 +77,34 @@ fn podman_and_docker_are_understood() {
 #[test]
 fn a_name_alone_has_to_be_known_to_one_engine() {
     let engines = Engines::new();
-    let said = engines.refused("web");
+    let error = engines.refused("web");
     let none = "no engine knows it (podman: not installed; docker: not installed; runc: not installed)";
-    assert!(said.contains(none), "{said}");
+    assert!(error.contains(none), "{error}");
     engines.script("runc", "echo 'one\ncontainer does not exist' >&2; exit 1");
-    let said = engines.refused("web");
-    assert!(said.contains("runc: container does not exist)"), "{said}");
+    let error = engines.refused("web");
+    assert!(error.contains("runc: container does not exist)"), "{error}");
     engines.record("podman", PODMAN, 1);
     engines.record("docker", DOCKER, 1);
-    let said = engines.refused("web");
-    assert!(said.contains("say which: `podman:web`, `docker:web`"), "{said}");
-    let said = engines.refused("lxc:web");
-    assert!(said.contains("the engine has to be one of `podman`, `docker`, `runc`"), "{said}");
+    let error = engines.refused("web");
+    assert!(error.contains("say which: `podman:web`, `docker:web`"), "{error}");
+    let error = engines.refused("lxc:web");
+    assert!(error.contains("the engine has to be one of `podman`, `docker`, `runc`"), "{error}");
 }
 
 #[test]
 fn a_name_is_never_an_option_or_a_command() {
     let engines = Engines::new();
-    let touched = engines.0.path().join("touched");
-    engines.script("podman", &format!(": > '{}'", touched.display()));
+    let marker_file = engines.0.path().join("touched");
+    engines.script("podman", &format!(": > '{}'", marker_file.display()));
     let name = "`touch x`";
     for name in ["--help", "podman:-v", "podman:", "", "a b", "a;b", name, "podman:$(x)", "../web", "a/b", "podman:a:b"]
     {
         let output = engines.call(name, "/etc/passwd");
         assert_ne!(output.status.code(), Some(0), "{name}");
-        assert!(!touched.exists(), "{name} reached the engine");
+        assert!(!marker_file.exists(), "{name} reached the engine");
     }
-    let said = engines.refused("podman:-v");
-    assert!(said.contains("a name is letters, digits"), "{said}");
+    let error = engines.refused("podman:-v");
+    assert!(error.contains("a name is letters, digits"), "{error}");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn an_engine_that_answers_anything_is_refused() {
         ),
     ] {
         engines.script("podman", body);
-        let said = engines.refused("podman:web");
-        assert!(said.contains(cause), "{body}: {said}");
+        let error = engines.refused("podman:web");
+        assert!(error.contains(cause), "{body}: {error}");
     }
 }
 
@@ -134,8 +134,8 @@ fn an_engine_that_does_not_answer_is_ended() {
     let engines = Engines::new();
     engines.script("podman", "exec /bin/sleep 1000");
     let started = Instant::now();
-    let said = engines.refused("podman:web");
-    assert!(said.contains("no answer within 10 s"), "{said}");
+    let error = engines.refused("podman:web");
+    assert!(error.contains("no answer within 10 s"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(15));
 }
 
@@ -165,8 +165,8 @@ fn podman_s_own_answer_is_understood() {
     let path = engines.0.path().join("answer.json");
     fs::write(&path, &answer.stdout).unwrap();
     engines.script("podman", &format!("exec /bin/cat '{}'", path.display()));
-    let said = engines.refused("podman:web");
-    assert!(said.contains("it does not run: podman says `created`"), "{said}");
+    let error = engines.refused("podman:web");
+    assert!(error.contains("it does not run: podman says `created`"), "{error}");
     let recorded: Value = serde_json::from_slice(&answer.stdout).unwrap();
     assert_eq!(recorded[0]["Config"]["WorkingDir"], "/srv");
 }

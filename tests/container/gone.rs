@@ -15,7 +15,7 @@ use super::runc::{Running, call, refusal};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_container_that_is_killed_is_gone() {
+fn a_killed_container_is_gone() {
     let Some(running) = Running::start() else { return };
     let workspace = running.workspace();
     let pid = running.pid();
@@ -79,8 +79,8 @@ fn a_process_id_used_again_is_not_the_container_s() {
 fn a_process_with_this_machine_s_root_is_no_container() {
     let engines = Engines::new();
     engines.record("podman", PODMAN, u64::from(std::process::id()));
-    let said = engines.refused("podman:web");
-    assert!(said.contains("its root directory is this machine's own"), "{said}");
+    let error = engines.refused("podman:web");
+    assert!(error.contains("its root directory is this machine's own"), "{error}");
 }
 
 fn kill(pid: u64) {

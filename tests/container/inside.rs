@@ -18,16 +18,16 @@ fn paths_are_those_of_the_container() {
     assert_eq!(read("/app/src/main.rs")["path"], "src/main.rs", "one file has one path");
     assert_eq!(read("/srv/data.txt")["path"], "/srv/data.txt");
     for path in ["/etc/passwd", "users", "users-too", "../etc/passwd", "/app/../../../etc/passwd"] {
-        let found = read(path);
-        assert_eq!(found["content"], "root:x:0:0:of-the-container", "{path}");
-        assert_eq!(found["path"], "/etc/passwd", "{path}");
+        let result = read(path);
+        assert_eq!(result["content"], "root:x:0:0:of-the-container", "{path}");
+        assert_eq!(result["path"], "/etc/passwd", "{path}");
     }
     let listed = call(&workspace, "list_dir", json!({"path": "/"}));
     let paths: Vec<_> = listed["entries"].as_array().unwrap().iter().map(|entry| entry["path"].clone()).collect();
     assert_eq!(paths, ["/app", "/bin", "/etc", "/srv", "/tmp"], "and nothing of the kernel's");
-    let found = call(&workspace, "grep", json!({"pattern": "served|main", "path": "/", "output": "files"}));
-    assert_eq!(found["files"][0]["path"], "/app/src/main.rs");
-    assert_eq!(found["files"][1]["path"], "/srv/data.txt");
+    let result = call(&workspace, "grep", json!({"pattern": "served|main", "path": "/", "output": "files"}));
+    assert_eq!(result["files"][0]["path"], "/app/src/main.rs");
+    assert_eq!(result["files"][1]["path"], "/srv/data.txt");
     let near = refusal(&workspace, "read_file", json!({"path": "/srv/dota.txt"}));
     assert_eq!(near["hint"], "did you mean `/srv/data.txt`?");
     let near = refusal(&workspace, "list_dir", json!({"path": "/srw"}));
@@ -54,7 +54,7 @@ fn changes_are_seen_in_the_container_and_can_be_undone() {
 }
 
 #[test]
-fn what_is_mounted_in_it_belongs_to_it() {
+fn volumes_belong_to_the_container() {
     let volume = tempfile::TempDir::new().unwrap();
     fs::write(volume.path().join("kept.txt"), "kept\n").unwrap();
     let source = volume.path().to_str().unwrap().to_owned();
@@ -98,8 +98,8 @@ fn a_hostile_root_leads_nowhere_else() {
     for path in ["process/etc/passwd", "/proc/1/environ", "/sys/kernel", "/dev/shm", "/dev/null"] {
         assert_eq!(refusal(&workspace, "stat", json!({ "path": path }))["code"], "denied", "{path}");
     }
-    let found = call(&workspace, "grep", json!({"pattern": CANARY, "path": "/", "include_ignored": true}));
-    assert_eq!(found["matches"], json!([]));
+    let result = call(&workspace, "grep", json!({"pattern": CANARY, "path": "/", "include_ignored": true}));
+    assert_eq!(result["matches"], json!([]));
     call(&workspace, "write_file", json!({"path": "far-up", "content": "x"}));
     assert_eq!(running.exec(&["cat", "/canary.txt"]), "x", "it made what the link names in the container");
     assert_eq!(fs::read_to_string(canary).unwrap(), CANARY);
@@ -121,8 +121,8 @@ fn a_kernel_s_file_system_is_closed_wherever_it_is_mounted() {
         let refused = refusal(&workspace, "stat", json!({ "path": path }));
         assert_eq!(refused["code"], "permission-denied", "{path}: {refused}");
     }
-    let found = call(&workspace, "grep", json!({"pattern": "core", "path": ".", "output": "files"}));
-    assert_eq!(found["files"], json!([]));
+    let result = call(&workspace, "grep", json!({"pattern": "core", "path": ".", "output": "files"}));
+    assert_eq!(result["files"], json!([]));
 }
 
 #[test]
@@ -204,12 +204,12 @@ fn the_command_line_says_where_relative_paths_start() {
     let container = running.name();
     let read = ["read_file", r#"{"path": "data.txt"}"#];
     let output = run(&[&["--container", &container, "--workdir", "/srv"], &read[..]].concat());
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    assert_eq!(said["result"]["content"], "served");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!(answer["result"]["content"], "served");
     let write = ["write_file", r#"{"path": "a", "content": "x"}"#];
     let output = run(&[&["--container", &container, "--workdir", "/srv"], &write[..]].concat());
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    assert_eq!(said["error"]["code"], "read-only", "by the file in that directory");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!(answer["error"]["code"], "read-only", "by the file in that directory");
     let output = run(&[&["--container", &container, "--workdir", "/srv/data.txt"], &read[..]].concat());
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("Not a directory"), "{output:?}");
@@ -244,10 +244,10 @@ fn rules_count_in_it_and_directories_of_this_machine_do_not() {
     let refused = builder().root("/tmp").build().err().unwrap().to_string();
     assert!(refused.contains("a container cannot be combined with the root `/tmp`"), "{refused}");
     fs::write(running.root().join("app/.paddock.yaml"), "read_only: true\n").unwrap();
-    let levels = paddock::Layers::load_in(&container).unwrap();
-    let workspace = builder().policy_layers(&levels).unwrap().build().unwrap();
+    let layers = paddock::Layers::load_in(&container).unwrap();
+    let workspace = builder().policy_layers(&layers).unwrap().build().unwrap();
     let refused = refusal(&workspace, "write_file", json!({"path": "/tmp/a", "content": "x"}));
     assert_eq!(refused["code"], "read-only");
-    let setting = levels.effective("paddock").unwrap().into_iter().find(|one| one.name == "read_only").unwrap();
+    let setting = layers.effective("paddock").unwrap().into_iter().find(|one| one.name == "read_only").unwrap();
     assert_eq!(setting.origins, [format!("{}:/app/.paddock.yaml:1", running.name())]);
 }

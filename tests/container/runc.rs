@@ -77,10 +77,10 @@ impl Running {
 
     /// Starts the container, also after its deletion.
     pub(super) fn run(&self) {
-        let said = File::create(self.bundle().join("said")).unwrap();
+        let stderr_file = File::create(self.bundle().join("said")).unwrap();
         let mut command = Command::new("runc");
         command.args(["run", "--detach", "--bundle"]).arg(self.bundle()).arg(&self.id);
-        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).status().unwrap();
+        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr_file).status().unwrap();
         assert!(status.success(), "{}", fs::read_to_string(self.bundle().join("said")).unwrap());
     }
 

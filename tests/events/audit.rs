@@ -58,7 +58,7 @@ impl Audited {
 }
 
 #[test]
-fn what_a_record_holds() {
+fn a_record_has_the_members_of_the_event() {
     let audited = Audited::new();
     assert!(audited.write("n").ok);
     assert!(!audited.workspace.call("read_file", r#"{"path": ".env"}"#).ok);
@@ -113,11 +113,11 @@ fn an_altered_byte_is_found() {
 fn a_removed_line_is_found() {
     let audited = Audited::read();
     let lines = audited.lines();
-    for (removed, found) in [(0, 1), (1, 2), (2, 3)] {
+    for (removed, broken_line) in [(0, 1), (1, 2), (2, 3)] {
         let mut left = lines.clone();
         left.remove(removed);
         audited.put(&left);
-        assert_eq!(audited.broken_at(), Some(found), "{removed}");
+        assert_eq!(audited.broken_at(), Some(broken_line), "{removed}");
     }
     audited.put(&[]);
     assert_eq!(audited.broken_at(), Some(1));
@@ -134,11 +134,11 @@ fn lines_that_were_moved_or_put_in_are_found() {
     swapped.swap(1, 2);
     audited.put(&swapped);
     assert_eq!(audited.broken_at(), Some(2));
-    for (copied, at, found) in [(0, 1, 2), (1, 1, 3), (2, 3, 4), (0, 3, 4)] {
+    for (copied, at, broken_line) in [(0, 1, 2), (1, 1, 3), (2, 3, 4), (0, 3, 4)] {
         let mut more = lines.clone();
         more.insert(at, lines[copied].clone());
         audited.put(&more);
-        assert_eq!(audited.broken_at(), Some(found), "{copied} at {at}");
+        assert_eq!(audited.broken_at(), Some(broken_line), "{copied} at {at}");
     }
     for (at, line) in [(1, ""), (0, "no record"), (2, "{}")] {
         let mut more = lines.clone();
@@ -149,18 +149,18 @@ fn lines_that_were_moved_or_put_in_are_found() {
 }
 
 #[test]
-fn a_chain_that_was_made_anew_is_not_the_one_that_was_kept() {
+fn a_recreated_chain_is_detected_by_a_stored_hash() {
     let (one, two) = (Audited::read(), Audited::read());
-    let kept = verify(&one.file, None).unwrap().head;
+    let head = verify(&one.file, None).unwrap().head;
     fs::copy(&two.file, &one.file).unwrap();
     assert_eq!(one.broken_at(), Some(4), "the head is another chain's");
     fs::copy(two.head(), one.head()).unwrap();
     assert_eq!(one.broken_at(), None);
-    assert!(verify(&one.file, Some(&kept)).unwrap().problem.is_some());
+    assert!(verify(&one.file, Some(&head)).unwrap().problem.is_some());
 }
 
 #[test]
-fn a_torn_line_is_found_and_told_of() {
+fn a_torn_line_is_found_and_reported() {
     let audited = Audited::read();
     let good = fs::read(&audited.file).unwrap();
     let record = audited.lines()[0].clone();
@@ -215,7 +215,7 @@ fn a_head_that_is_behind_catches_up() {
 }
 
 #[test]
-fn what_no_crash_leaves_is_not_continued() {
+fn a_damaged_file_that_no_crash_explains_is_not_continued() {
     let audited = Audited::read();
     let good = audited.lines();
     let longer: Vec<_> = good.iter().chain([&good[0]]).cloned().collect();
@@ -245,7 +245,7 @@ fn without_a_record_there_is_no_call() {
 }
 
 #[test]
-fn a_change_whose_end_has_no_record_is_told_as_made() {
+fn a_change_whose_end_has_no_record_is_reported_as_made() {
     let audited = Audited::new();
     assert!(audited.write("first").ok);
     let lock = fs::File::open(audited.state.path().join("lock")).unwrap();
@@ -271,13 +271,13 @@ fn a_symbolic_link_is_never_followed() {
     let elsewhere = audited.state.path().join("elsewhere");
     fs::write(&elsewhere, "").unwrap();
     for file in [&audited.file, &audited.head()] {
-        let kept = fs::read(file).unwrap();
+        let content = fs::read(file).unwrap();
         fs::remove_file(file).unwrap();
         std::os::unix::fs::symlink(&elsewhere, file).unwrap();
         assert!(audited.write("n").text.contains("symbolic link"));
         assert!(verify(&audited.file, None).is_err());
         fs::remove_file(file).unwrap();
-        fs::write(file, kept).unwrap();
+        fs::write(file, content).unwrap();
     }
     assert_eq!(fs::read(&elsewhere).unwrap(), b"");
     assert!(audited.write("n").ok);

@@ -78,7 +78,7 @@ fn processes_keep_one_chain() {
 }
 
 #[test]
-fn verify_says_by_its_status_what_it_found() {
+fn verify_reports_the_result_by_its_exit_status() {
     let cli = Cli::new();
     let file = cli.file("audit.jsonl");
     for path in ["a.txt", "b.txt"] {
@@ -87,8 +87,8 @@ fn verify_says_by_its_status_what_it_found() {
     let verify = |more: &[&str]| cli.run(&[&["audit", "verify", &file], more].concat());
     let whole = verify(&[]);
     assert_eq!(whole.status.code(), Some(0), "{whole:?}");
-    let said = stdout(&whole);
-    let head = said.trim_end().strip_prefix("2 records, head ").unwrap();
+    let output = stdout(&whole);
+    let head = output.trim_end().strip_prefix("2 records, head ").unwrap();
     assert_eq!(verify(&["--head", head]).status.code(), Some(0));
     assert_eq!(verify(&["--head", &"0".repeat(64)]).status.code(), Some(1));
 
@@ -114,12 +114,15 @@ fn show_prints_calls_for_people_and_records_for_programs() {
     ] {
         cli.run(&["call", "--audit", &file, tool, &arguments.to_string()]);
     }
-    let shown = stdout(&cli.run(&["audit", "show", &file]));
-    let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 3, "{shown}");
-    assert!(lines[0].contains("ok") && lines[0].contains("paddock/write_file") && lines[0].ends_with("  n"), "{shown}");
-    assert!(lines[1].contains("not-found") && lines[1].contains(r"forged\n  99"), "{shown}");
-    assert!(lines[2].contains("denied") && lines[2].ends_with("(1 not shown)"), "{shown}");
+    let output = stdout(&cli.run(&["audit", "show", &file]));
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines.len(), 3, "{output}");
+    assert!(
+        lines[0].contains("ok") && lines[0].contains("paddock/write_file") && lines[0].ends_with("  n"),
+        "{output}"
+    );
+    assert!(lines[1].contains("not-found") && lines[1].contains(r"forged\n  99"), "{output}");
+    assert!(lines[2].contains("denied") && lines[2].ends_with("(1 not shown)"), "{output}");
     assert_eq!(stdout(&cli.run(&["audit", "show", "--limit", "1", &file])).lines().count(), 1);
 
     let json = stdout(&cli.run(&["audit", "show", "--json", &file]));
@@ -132,7 +135,7 @@ fn show_prints_calls_for_people_and_records_for_programs() {
 }
 
 #[test]
-fn an_audit_that_cannot_be_kept_is_the_hosts_failure() {
+fn an_audit_that_cannot_be_written_is_the_hosts_failure() {
     let cli = Cli::new();
     let output = cli.run(&["call", "--audit", "audit.jsonl", "stat", r#"{"path": "."}"#]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");

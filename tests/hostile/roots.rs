@@ -38,7 +38,7 @@ impl Fixture {
 
     fn call(&self, tool: &str, arguments: serde_json::Value) -> Outcome {
         let outcome = self.workspace.call(tool, &arguments.to_string());
-        assert!(!shown(&outcome).contains(CANARY), "{tool} {arguments}: {}", shown(&outcome));
+        assert!(!rendered(&outcome).contains(CANARY), "{tool} {arguments}: {}", rendered(&outcome));
         outcome
     }
 
@@ -77,22 +77,22 @@ impl Fixture {
 }
 
 /// Returns the complete outcome of a call as text.
-fn shown(outcome: &Outcome) -> String {
+fn rendered(outcome: &Outcome) -> String {
     format!("{} {} {:?} {:?}", outcome.text, outcome.result, outcome.error, outcome.changes)
 }
 
 /// Returns paths, sizes and change times of all entries below a directory.
 fn tree(top: &Path) -> Vec<(PathBuf, u64, i64, i64)> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in fs::read_dir(top).unwrap().map(Result::unwrap) {
         let about = entry.path().symlink_metadata().unwrap();
-        found.push((entry.path(), about.size(), about.mtime(), about.mtime_nsec()));
+        entries.push((entry.path(), about.size(), about.mtime(), about.mtime_nsec()));
         if about.is_dir() {
-            found.extend(tree(&entry.path()));
+            entries.extend(tree(&entry.path()));
         }
     }
-    found.sort();
-    found
+    entries.sort();
+    entries
 }
 
 /// The root and each directory above it, with the rest of the root's path.
@@ -109,7 +109,7 @@ fn a_root_that_is_renamed_stays_the_same_directory() {
 }
 
 #[test]
-fn what_takes_the_root_s_path_is_not_the_root() {
+fn another_directory_at_the_roots_path_is_not_the_root() {
     for (holder, below) in HOLDERS {
         for is_link in [true, false] {
             let fixture = Fixture::new();
@@ -294,7 +294,7 @@ fn the_outer_root_s_agentignore_holds_in_an_inner_root() {
         .unwrap();
     let call = |tool: &str, arguments: serde_json::Value| {
         let outcome = workspace.call(tool, &arguments.to_string());
-        assert!(!shown(&outcome).contains(CANARY), "{tool} {arguments}: {}", shown(&outcome));
+        assert!(!rendered(&outcome).contains(CANARY), "{tool} {arguments}: {}", rendered(&outcome));
         outcome
     };
     for secret in ["a.key", "private/b.txt", "notes.txt"] {
@@ -312,7 +312,7 @@ fn the_outer_root_s_agentignore_holds_in_an_inner_root() {
     assert_eq!(paths, ["open.txt"]);
     let options = CallOptions::dialect("mcp-filesystem");
     let outcome = workspace.call_with("directory_tree", r#"{"path": "."}"#, &options);
-    assert!(!shown(&outcome).contains("a.key"), "{}", shown(&outcome));
+    assert!(!rendered(&outcome).contains("a.key"), "{}", rendered(&outcome));
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn an_inner_root_that_was_moved_out_is_gone() {
         .unwrap();
     fs::rename(top.join("inner"), fixture.top.join("moved")).unwrap();
     let outcome = workspace.call("read_file", r#"{"path": "/inner/a.key"}"#);
-    assert!(!shown(&outcome).contains(CANARY), "{}", shown(&outcome));
+    assert!(!rendered(&outcome).contains(CANARY), "{}", rendered(&outcome));
     assert_eq!(outcome.error.unwrap().code, ErrorCode::BackendGone);
 }
 
@@ -360,14 +360,14 @@ fn settings_that_name_a_directory_through_a_link_in_a_root_are_refused() {
         ("commands.programs", policy(enabled("programs", json!({"tool": out.join("tool.wasm")})))),
     ];
     for (setting, opened) in refused {
-        let error = said(opened.err().unwrap_or_else(|| panic!("{setting}")));
+        let error = error_text(opened.err().unwrap_or_else(|| panic!("{setting}")));
         assert!(error.contains("leads out of it"), "{setting}: {error}");
     }
     assert_eq!(tree(&fixture.top.join("outside")), before);
 }
 
 /// Returns the message of an error with its sources.
-fn said(error: paddock::Error) -> String {
+fn error_text(error: paddock::Error) -> String {
     format!("{:#}", anyhow::Error::from(error))
 }
 
@@ -378,8 +378,8 @@ fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
     for file in ["audit.jsonl", "sub/deep/audit.jsonl"] {
         let builder =
             || Workspace::builder().root(&root).policy(Policy::default()).state_dir(fixture.top.join("state/ws"));
-        assert!(said(builder().audit(root.join(file)).build().err().unwrap()).contains("inside a root"));
-        assert!(said(builder().event_file(root.join(file)).build().err().unwrap()).contains("inside a root"));
+        assert!(error_text(builder().audit(root.join(file)).build().err().unwrap()).contains("inside a root"));
+        assert!(error_text(builder().event_file(root.join(file)).build().err().unwrap()).contains("inside a root"));
     }
     assert_eq!(tree(&root).len(), 1);
 }

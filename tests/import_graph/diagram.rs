@@ -90,12 +90,12 @@ fn the_architecture_page_shows_the_packages() {
     let path = repository().join(PAGE);
     let page = fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(START).unwrap();
-    let (shown, after) = rest.split_once(END).unwrap();
-    let made = diagram();
+    let (current, after) = rest.split_once(END).unwrap();
+    let generated = diagram();
     if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, format!("{before}{START}{made}{END}{after}")).unwrap();
+        fs::write(&path, format!("{before}{START}{generated}{END}{after}")).unwrap();
     } else {
-        assert!(shown == made, "{PAGE} shows other packages; BLESS=1 writes this:\n{made}");
+        assert!(current == generated, "{PAGE} shows other packages; BLESS=1 writes this:\n{generated}");
     }
     let library = fs::read_to_string(repository().join("guest/component/src/lib.rs")).unwrap();
     for name in LAYERS {

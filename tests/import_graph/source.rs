@@ -31,9 +31,9 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn read(text: &str) -> Self {
         let tokens = tokens(text);
-        let mut reader = Reader { tokens: &tokens, at: 0, inside: Vec::new(), found: Self::default() };
+        let mut reader = Reader { tokens: &tokens, at: 0, inside: Vec::new(), module_source: Self::default() };
         reader.file();
-        reader.found
+        reader.module_source
     }
 }
 
@@ -42,7 +42,7 @@ struct Reader<'a> {
     at: usize,
     /// Each open brace; of an inline module with its name, and whether it is of tests.
     inside: Vec<Option<(String, bool)>>,
-    found: Source,
+    module_source: Source,
 }
 
 impl Reader<'_> {
@@ -68,7 +68,7 @@ impl Reader<'_> {
                     self.at += 3;
                 }
                 "mod" if is_of_tests => {
-                    self.found.test_modules.push(self.token(1).to_owned());
+                    self.module_source.test_modules.push(self.token(1).to_owned());
                     self.at += 2;
                 }
                 "{" => {
@@ -161,7 +161,7 @@ impl Reader<'_> {
     fn add(&mut self, path: Vec<String>, alias: Option<String>) {
         let inside: Vec<String> = self.inside.iter().flatten().map(|(name, _)| name.clone()).collect();
         let is_of_tests = self.inside.iter().flatten().any(|(_, is_of_tests)| *is_of_tests);
-        self.found.imports.push(Import { inside, path, alias, is_of_tests });
+        self.module_source.imports.push(Import { inside, path, alias, is_of_tests });
     }
 }
 
@@ -250,7 +250,8 @@ fn every_form_of_an_import_is_read() {
         mod m;
     "##;
     let Source { imports, test_modules } = Source::read(source);
-    let shown = |i: &Import| format!("{} {} {:?} {}", i.inside.join("::"), i.path.join("::"), i.alias, i.is_of_tests);
+    let rendered =
+        |i: &Import| format!("{} {} {:?} {}", i.inside.join("::"), i.path.join("::"), i.alias, i.is_of_tests);
     let expected = [
         " crate::a Some(\"a\") false",
         " crate::a::B Some(\"C\") false",
@@ -259,6 +260,6 @@ fn every_form_of_an_import_is_read() {
         "inner super::f Some(\"f\") true",
         " crate::j::k None false",
     ];
-    assert_eq!(imports.iter().map(shown).collect::<Vec<_>>(), expected);
+    assert_eq!(imports.iter().map(rendered).collect::<Vec<_>>(), expected);
     assert_eq!(test_modules, ["l"]);
 }

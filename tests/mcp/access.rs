@@ -56,7 +56,11 @@ fn every_use_of_a_resource_has_a_record() {
 
     let mut client = Client::start_with(true, json!({}), &["--audit", audit.to_str().unwrap()]);
     let before = records().len();
-    client.ask(2, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": ["file:///later.txt"]}}));
+    client.send_request(
+        2,
+        "subscriptions/listen",
+        json!({"notifications": {"resourceSubscriptions": ["file:///later.txt"]}}),
+    );
     client.next();
     client.call(3, "stat", json!({"path": "."}));
     let after = records();
@@ -120,7 +124,7 @@ fn a_listener_does_not_learn_that_a_hidden_path_appears() {
     let root = client.workspace.path().to_owned();
     fs::write(root.join(".agentignore"), "secret.txt\n").unwrap();
     let uris = json!(["file:///secret.txt", "file:///a.key", "file:///later.txt"]);
-    client.ask(3, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
+    client.send_request(3, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
     assert_eq!(client.next()["method"], "notifications/subscriptions/acknowledged");
     // The first check follows the acknowledgement.
     assert!(client.is_silent());

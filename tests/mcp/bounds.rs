@@ -111,9 +111,9 @@ impl Server {
 
     /// Fails if the server does not end within that time.
     fn ends_within(&mut self, time: Duration) {
-        let asked = Instant::now();
+        let started = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            assert!(asked.elapsed() < time, "the server still runs after {time:?}");
+            assert!(started.elapsed() < time, "the server still runs after {time:?}");
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -249,8 +249,8 @@ fn ids_and_uris_have_a_maximum_length() {
 fn every_request_of_a_repeated_id_is_answered() {
     let mut client = Client::legacy("2025-06-18");
     for _ in 0..200 {
-        client.ask(5, "tools/call", json!({"name": "stat", "arguments": {"path": "."}}));
-        client.ask(5, "ping", json!({}));
+        client.send_request(5, "tools/call", json!({"name": "stat", "arguments": {"path": "."}}));
+        client.send_request(5, "ping", json!({}));
     }
     for _ in 0..400 {
         let answer = client.next();
@@ -265,27 +265,27 @@ fn running_calls_delay_neither_a_ping_nor_their_cancellation() {
     let mut client = Client::legacy("2025-06-18");
     let arguments = super::slow(&client);
     for id in 100..300 {
-        client.ask(id, "tools/call", json!({"name": "grep", "arguments": arguments}));
+        client.send_request(id, "tools/call", json!({"name": "grep", "arguments": arguments}));
     }
-    let asked = Instant::now();
+    let started = Instant::now();
     client.request(2, "ping", json!({}));
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     for id in 100..300 {
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
     // No cancelled request is answered, so the next message is this answer.
-    let asked = Instant::now();
+    let started = Instant::now();
     client.call(3, "stat", json!({"path": "."}));
-    assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     client.close();
 }
 
 #[test]
 fn questions_to_the_client_are_bounded_and_end_with_their_calls() {
-    let (mut client, _home) = super::asking(false, json!({"elicitation": {}}));
+    let (mut client, _home) = super::client_with_approval(false, json!({"elicitation": {}}));
     client.initialize("2025-06-18");
     for id in 100..150 {
-        client.ask(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));
+        client.send_request(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));
     }
     let mut questions = 0;
     while let Ok(message) = client.messages.recv_timeout(Duration::from_secs(2)) {
@@ -296,16 +296,16 @@ fn questions_to_the_client_are_bounded_and_end_with_their_calls() {
     for id in (100..150).rev() {
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
-    client.ask(2, "tools/call", json!({"name": "stat", "arguments": {"path": "a.txt"}}));
+    client.send_request(2, "tools/call", json!({"name": "stat", "arguments": {"path": "a.txt"}}));
     let answer = std::iter::repeat_with(|| client.next()).find(|message| message.get("method").is_none()).unwrap();
     assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(2), &json!(false)), "{answer}");
 }
 
 #[test]
-fn listeners_are_bounded_and_take_no_room_from_other_requests() {
+fn listeners_are_bounded_and_take_no_capacity_from_other_requests() {
     let mut client = Client::start(true);
     for id in 100..=116 {
-        client.ask(id, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": []}}));
+        client.send_request(id, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": []}}));
         let message = client.next();
         if id < 116 {
             assert_eq!(message["method"], "notifications/subscriptions/acknowledged", "{message}");
@@ -315,7 +315,7 @@ fn listeners_are_bounded_and_take_no_room_from_other_requests() {
     }
     assert_eq!(client.call(2, "stat", json!({"path": "."}))["result"]["isError"], false);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 100}}));
-    client.ask(117, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": []}}));
+    client.send_request(117, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": []}}));
     assert_eq!(client.next()["method"], "notifications/subscriptions/acknowledged");
 }
 

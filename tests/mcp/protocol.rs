@@ -260,7 +260,7 @@ fn a_batch_can_contain_an_answer_of_the_client() {
     let hello = json!({"protocolVersion": "2025-03-26", "capabilities": client.capabilities, "clientInfo": about});
     client.request(1, "initialize", hello);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    client.ask(2, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
+    client.send_request(2, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
     let question = client.next();
     assert_eq!(question["method"], "roots/list", "{question}");
     client.send(&json!([

@@ -95,8 +95,8 @@ export const DIFFERENCES = [
     paddock: "says what failed and what would work; says that the link leads outside, and nothing else",
     why: "a model acts on the message in its next call",
     holds: (call, theirs, ours) => {
-      const isTold = /\/etc\/passwd|outside\.txt|-evil/.test(ours.text) && !/passwd|outside|evil/.test(JSON.stringify(call.args));
-      if (!haveEqualTrees(theirs, ours) || isTold) return false;
+      const isMentioned = /\/etc\/passwd|outside\.txt|-evil/.test(ours.text) && !/passwd|outside|evil/.test(JSON.stringify(call.args));
+      if (!haveEqualTrees(theirs, ours) || isMentioned) return false;
       if (call.tool === "read_multiple_files" && !theirs.isError && !ours.isError) return withoutFailures(theirs.text) === withoutFailures(ours.text);
       if (!theirs.isError || !ours.isError) return false;
       const isInvalid = /cannot contain|longer than|is empty|up by `\.\.`/.test(ours.text);

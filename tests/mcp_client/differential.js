@@ -93,14 +93,14 @@ async function compare(step) {
     occurred.set(row.id, occurred.get(row.id) + 1);
     if (values.verbose) console.log(`${row.id}: ${title}`);
   } else {
-    const show = ({ isError, text }) => `${isError ? "error: " : ""}${text.slice(0, 800)}`;
-    fail(title, `--- reference\n${show(answers.theirs)}\n--- paddock\n${show(answers.ours)}\n--- trees\n${difference(trees.theirs, trees.ours).join("\n")}`);
+    const render = ({ isError, text }) => `${isError ? "error: " : ""}${text.slice(0, 800)}`;
+    fail(title, `--- reference\n${render(answers.theirs)}\n--- paddock\n${render(answers.ours)}\n--- trees\n${difference(trees.theirs, trees.ours).join("\n")}`);
   }
   trees.theirs.copyTo(at.ours.top, trees.ours);
 }
 
 for (const step of LISTED) await compare(step);
-for (let made = 0; made < Number(values.calls); made += 1) await compare(generated(random, at.ours.top));
+for (let callNumber = 0; callNumber < Number(values.calls); callNumber += 1) await compare(generated(random, at.ours.top));
 await theirs.close();
 await ours.close();
 rmSync(home, { recursive: true, force: true });

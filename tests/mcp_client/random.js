@@ -25,8 +25,8 @@ export class Random {
     return this.below(100) < percent;
   }
 
-  /** Returns up to `most` of the items, in any order. */
-  some(items, most) {
-    return Array.from({ length: this.below(most + 1) }, () => this.of(items));
+  /** Returns up to `max` of the items, in any order. */
+  some(items, max) {
+    return Array.from({ length: this.below(max + 1) }, () => this.of(items));
   }
 }

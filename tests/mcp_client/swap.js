@@ -125,8 +125,8 @@ async function connect(command, args) {
 }
 
 async function call(client, top, tool, args) {
-  const given = JSON.parse(JSON.stringify(args).replaceAll("{w}", top));
-  const result = await client.callTool({ name: tool, arguments: given });
+  const concrete = JSON.parse(JSON.stringify(args).replaceAll("{w}", top));
+  const result = await client.callTool({ name: tool, arguments: concrete });
   const plain = JSON.parse(JSON.stringify(result).replaceAll(top, "{w}"));
   return { ...plain, text: plain.content.map((block) => block.text ?? "").join("") };
 }

@@ -154,8 +154,8 @@ function differing(theirs, ours) {
 
 /** Describes the paths at which two trees differ. */
 export function difference(theirs, ours) {
-  const show = (entry) => JSON.stringify(entry?.slice(0, 200));
-  return differing(theirs, ours).map((path) => `${path}: ${show(theirs.entries.get(path))} ${show(ours.entries.get(path))}`);
+  const render = (entry) => JSON.stringify(entry?.slice(0, 200));
+  return differing(theirs, ours).map((path) => `${path}: ${render(theirs.entries.get(path))} ${render(ours.entries.get(path))}`);
 }
 
 /** Returns whether two answers are equal. */

@@ -35,7 +35,7 @@ impl Source {
 }
 
 #[test]
-fn a_directory_is_copied_without_its_secrets() {
+fn a_directory_is_copied_without_its_ignored_paths() {
     let source = Source::new();
     let workspace = Workspace::builder().host_mount(source.mount()).build_memory().unwrap();
     assert_eq!(read(&workspace, "src/main.rs"), "fn main() {}\n");
@@ -57,8 +57,8 @@ fn no_link_is_followed() {
         std::os::unix::fs::symlink(target, source.0.path().join(name)).unwrap();
     };
     link(outside.path(), "absolute");
-    let beside = std::path::Path::new("..").join(outside.path().file_name().unwrap());
-    link(&beside, "relative");
+    let sibling = std::path::Path::new("..").join(outside.path().file_name().unwrap());
+    link(&sibling, "relative");
     link("src/main.rs".as_ref(), "inside");
     let workspace = Workspace::memory(Policy::default()).unwrap();
     let mounted = workspace.copy_in(&source.mount()).unwrap();
@@ -70,7 +70,7 @@ fn no_link_is_followed() {
 }
 
 #[test]
-fn globs_and_caps_say_what_is_copied() {
+fn globs_and_limits_select_the_copied_files() {
     let source = Source::new();
     let workspace = Workspace::memory(Policy::default()).unwrap();
     let rust = source.mount().with_mount_path("/code/rust/").with_include_glob(["*.rs", "src/*.md"]);
@@ -99,7 +99,7 @@ fn globs_and_caps_say_what_is_copied() {
 }
 
 #[test]
-fn what_cannot_be_mounted_opens_nothing() {
+fn an_invalid_mount_opens_no_workspace() {
     let mount = HostMount::new("/none/such");
     let refused = Workspace::builder().host_mount(mount).build_memory().err().unwrap();
     assert_eq!(refused.to_string(), "cannot mount `/none/such`");

@@ -48,12 +48,12 @@ def switched(module, checks):
         is_whole = before.endswith((";", "{", "}", ",")) and line.count("(") == line.count(")")
         before = line if line.strip() and not line.strip().startswith("//") else before
         is_on = f"!crate::is_out({len(checks)})"
-        if is_whole and (found := STATEMENT.match(line)):
-            indent, statement = found.groups()
+        if is_whole and (match := STATEMENT.match(line)):
+            indent, statement = match.groups()
             lines[number] = f"{indent}if {is_on} {{ {statement} }}"
             checks.append((module, f"{path}:{number + 1}: without `{statement}`"))
-        elif found := CONDITION.match(line):
-            start, what, end = found.groups()
+        elif match := CONDITION.match(line):
+            start, what, end = match.groups()
             lines[number] = f"{start}{is_on} && {what if what.startswith('let ') else f'({what})'}{end}"
             checks.append((module, f"{path}:{number + 1}: never `{what}`"))
     with open(path, "w") as file:

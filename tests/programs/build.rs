@@ -39,13 +39,13 @@ fn build(target: &str) -> Result<PathBuf, String> {
 }
 
 /// Creates a workspace with the program and these settings of the policy and of `commands`.
-pub fn desk_under(tool: &Path, policy: Value, mut commands: Value) -> Fixture {
+pub fn fixture_under(tool: &Path, policy: Value, mut commands: Value) -> Fixture {
     commands["programs"] = json!({ "tool": tool });
     Fixture::under(policy, commands)
 }
 
 pub fn fixture(tool: &Path) -> Fixture {
-    desk_under(tool, json!({}), json!({}))
+    fixture_under(tool, json!({}), json!({}))
 }
 
 /// Runs steps of the program, and returns the result.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::build::{desk_under, failures, fixture, printed, tool, tools};
+use super::build::{failures, fixture, fixture_under, printed, tool, tools};
 #[cfg(unix)]
 use crate::fixture::{CANARY, changes};
 use crate::fixture::{Fixture, stdout};
@@ -116,7 +116,7 @@ fn nothing_outside_is_reached_through_a_link() {
 
 #[cfg(unix)]
 #[test]
-fn secrets_stay_secret_by_every_name() {
+fn hidden_paths_stay_hidden_by_every_name() {
     use std::os::unix::fs::symlink;
     for program in tools() {
         let fixture = fixture(program);
@@ -165,7 +165,7 @@ fn secrets_stay_secret_by_every_name() {
 }
 
 #[test]
-fn what_runs_code_later_can_be_read_and_not_changed() {
+fn protected_paths_can_be_read_and_not_changed() {
     for program in tools() {
         let fixture = fixture(program);
         fs::create_dir_all(fixture.root().join(".git/hooks")).unwrap();
@@ -196,7 +196,7 @@ fn what_runs_code_later_can_be_read_and_not_changed() {
 #[test]
 fn a_read_only_root_stays_as_it_is() {
     for program in tools() {
-        let fixture = desk_under(program, json!({"read_only": true}), json!({}));
+        let fixture = fixture_under(program, json!({"read_only": true}), json!({}));
         assert_eq!(printed(&fixture, &["cat a.txt"]), "one\n");
         let steps = [
             "write a.txt x",
@@ -222,7 +222,7 @@ fn another_root_has_its_own_rights() {
         let further = tempfile::tempdir().unwrap();
         fs::write(further.path().join("data"), "there\n").unwrap();
         let allowed = json!([{"path": further.path(), "access": "read-only"}]);
-        let fixture = desk_under(program, json!({ "allowed_directories": allowed }), json!({}));
+        let fixture = fixture_under(program, json!({ "allowed_directories": allowed }), json!({}));
         let name = further.path().file_name().unwrap().to_str().unwrap();
         assert_eq!(printed(&fixture, &[&format!("cat /{name}/data")]), "there\n");
         let denied = failures(
@@ -240,13 +240,13 @@ fn another_root_has_its_own_rights() {
 fn there_is_no_network() {
     let program = tools().next().unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let fixture = desk_under(program, json!({}), json!({"network": true}));
+    let fixture = fixture_under(program, json!({}), json!({"network": true}));
     failures(&fixture, &[&format!("connect {}", listener.local_addr().unwrap())]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_no_file_does_not_hang() {
+fn special_files_do_not_block() {
     for program in tools() {
         let fixture = fixture(program);
         rustix::fs::mknodat(
@@ -264,7 +264,7 @@ fn what_is_no_file_does_not_hang() {
 /// Another process swaps a directory and a link to a secret as fast as possible.
 #[cfg(unix)]
 #[test]
-fn a_race_with_a_link_shows_no_secret() {
+fn a_race_with_a_link_reads_no_hidden_file() {
     use std::os::unix::fs::symlink;
     use std::sync::atomic::{AtomicBool, Ordering};
     let program = tools().next().unwrap();
@@ -288,12 +288,12 @@ fn a_race_with_a_link_shows_no_secret() {
             }
         });
         let steps = vec!["cat turns/x"; 500];
-        let mut seen = String::new();
+        let mut output = String::new();
         for _ in 0..5 {
-            seen += &stdout(&tool(&fixture, &steps));
+            output += &stdout(&tool(&fixture, &steps));
         }
         ended.store(true, Ordering::Relaxed);
-        assert!(seen.contains("open") && !seen.contains(CANARY), "{seen}");
+        assert!(output.contains("open") && !output.contains(CANARY), "{output}");
     });
 }
 
@@ -302,7 +302,7 @@ fn other_names_of_a_file_are_left_alone() {
     for program in tools() {
         for step in ["write f x", "append f x", "cut f 1", "touch f"] {
             for policy in ["refuse", "break", "keep"] {
-                let fixture = desk_under(program, json!({"hard_links": policy}), json!({}));
+                let fixture = fixture_under(program, json!({"hard_links": policy}), json!({}));
                 let other = fixture.home.path().join("outside/other");
                 fs::write(&other, "old\n").unwrap();
                 fs::hard_link(&other, fixture.root().join("f")).unwrap();
@@ -326,7 +326,7 @@ fn other_names_of_a_file_are_left_alone() {
 #[test]
 fn data_of_git_is_for_commands_alone() {
     for program in tools() {
-        let fixture = desk_under(program, json!({}), json!({"git": true}));
+        let fixture = fixture_under(program, json!({}), json!({"git": true}));
         fs::create_dir_all(fixture.root().join(".git/refs")).unwrap();
         fs::write(fixture.root().join(".git/index"), "x").unwrap();
         for step in

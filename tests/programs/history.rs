@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::json;
 
-use super::build::{desk_under, fixture, printed, tool, tools};
+use super::build::{fixture, fixture_under, printed, tool, tools};
 use crate::fixture::changes;
 
 #[test]
-fn changes_are_told_and_undone() {
+fn changes_are_reported_and_undone() {
     for program in tools() {
         let fixture = fixture(program);
         for (path, text) in [("gone", "gone\n"), ("moved", "moved\n"), ("cut", "whole\n"), ("over", "over\n")] {
@@ -63,7 +63,7 @@ fn changes_are_told_and_undone() {
 }
 
 #[test]
-fn what_changes_nothing_leaves_no_backup() {
+fn a_command_without_changes_leaves_no_backup() {
     let fixture = fixture(tools().next().unwrap());
     for steps in
         [&["cat a.txt", "ls ."][..], &["new t", "rm t"], &["write a.txt x", "cut a.txt 0", "append a.txt one\n"]]
@@ -71,13 +71,13 @@ fn what_changes_nothing_leaves_no_backup() {
         let ran = tool(&fixture, steps);
         assert_eq!((changes(&ran), &ran["backup"]), (Vec::new(), &json!(null)), "{ran}");
     }
-    let kept = fs::read_dir(fixture.home.path().join("state/commands")).unwrap().count();
-    assert_eq!(kept, 0);
+    let entries = fs::read_dir(fixture.home.path().join("state/commands")).unwrap().count();
+    assert_eq!(entries, 0);
 }
 
 #[test]
 fn ignored_files_are_counted_and_large_ones_named() {
-    let fixture = desk_under(tools().next().unwrap(), json!({"backups": {"max_bytes": 1_000}}), json!({}));
+    let fixture = fixture_under(tools().next().unwrap(), json!({"backups": {"max_bytes": 1_000}}), json!({}));
     fs::write(fixture.root().join(".gitignore"), "target/\n").unwrap();
     fs::write(fixture.root().join("large"), "x".repeat(2_000)).unwrap();
     let ran = tool(&fixture, &["mkdir target", "new target/a", "new target/b", "write large small"]);

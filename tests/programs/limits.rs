@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use paddock::{CallOptions, CancelToken};
 use serde_json::json;
 
-use super::build::{desk_under, failures, fixture, printed, tool, tools};
+use super::build::{failures, fixture, fixture_under, printed, tool, tools};
 use crate::fixture::{changes, stdout};
 
 #[test]
@@ -48,7 +48,7 @@ fn a_call_that_is_cancelled_ends() {
 #[test]
 fn memory_is_bounded() {
     for program in tools() {
-        let fixture = desk_under(program, json!({}), json!({"max_memory_bytes": 32 << 20}));
+        let fixture = fixture_under(program, json!({}), json!({"max_memory_bytes": 32 << 20}));
         let ran = tool(&fixture, &["echo small", "eat"]);
         assert_eq!((stdout(&ran).as_str(), &ran["signal"]), ("small\n", &json!("trap")), "{ran}");
         assert!(ran["notes"].to_string().contains("max_memory_bytes"), "{ran}");
@@ -66,7 +66,7 @@ fn endless_output_is_held_in_a_few_bytes() {
 #[test]
 fn a_file_is_no_larger_than_the_policy_has_it() {
     for program in tools() {
-        let fixture = desk_under(program, json!({}), json!({"max_file_bytes": 100_000}));
+        let fixture = fixture_under(program, json!({}), json!({"max_file_bytes": 100_000}));
         assert_eq!(printed(&fixture, &["fill full 100000", "stat full"]), "100000\n");
         failures(&fixture, &["fill more 100001", "append full x", "cut full 100001"]);
         assert_eq!(printed(&fixture, &["stat full"]), "100000\n");

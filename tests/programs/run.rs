@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::build::{desk_under, fixture, printed, tool, tools};
+use super::build::{fixture, fixture_under, printed, tool, tools};
 use crate::fixture::{Fixture, changes, stdout};
 
 #[test]
@@ -69,7 +69,7 @@ fn links_lead_where_they_say_within_the_workspace() {
 #[test]
 fn the_environment_is_the_policys() {
     let program = tools().next().unwrap();
-    let fixture = desk_under(
+    let fixture = fixture_under(
         program,
         json!({}),
         json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}),
@@ -80,7 +80,7 @@ fn the_environment_is_the_policys() {
 #[test]
 fn a_shell_line_that_is_one_program_runs_it() {
     let program = tools().next().unwrap();
-    let fixture = desk_under(program, json!({}), json!({"deny": ["tool rm"]}));
+    let fixture = fixture_under(program, json!({}), json!({"deny": ["tool rm"]}));
     let ran = fixture.shell("tool echo 'a b' \"c\" -- cat src/b.txt");
     assert_eq!((stdout(&ran), &ran["confinement"]), ("a b|c\ntwo\n".to_owned(), &json!("wasi")));
     for call in [
@@ -94,7 +94,7 @@ fn a_shell_line_that_is_one_program_runs_it() {
 }
 
 #[test]
-fn what_is_no_program_is_told() {
+fn what_is_no_program_is_reported() {
     let program = tools().next().unwrap();
     let files = tempfile::tempdir().unwrap();
     let at = |name: &str| files.path().join(name);
@@ -125,7 +125,7 @@ fn a_program_that_is_built_anew_is_run_anew() {
     let fixture = Fixture::new();
     let own = fixture.root().join("own.wasm");
     fs::write(&own, "not yet").unwrap();
-    let fixture = desk_under(&own, json!({}), json!({}));
+    let fixture = fixture_under(&own, json!({}), json!({}));
     assert!(!fixture.call("run_program", json!({"name": "tool"})).ok);
     fs::copy(program, &own).unwrap();
     assert_eq!(printed(&fixture, &["echo built"]), "built\n");
@@ -137,8 +137,8 @@ fn a_program_that_fails_says_how() {
         let fixture = fixture(program);
         let ran = tool(&fixture, &["write a.txt half", "panic"]);
         assert_eq!((&ran["exit_code"], &ran["signal"]), (&json!(null), &json!("trap")), "{ran}");
-        let said = ran["stderr"]["text"].as_str().unwrap();
-        assert!(said.contains("as it was told") && said.contains("unreachable"), "{said}");
+        let stderr = ran["stderr"]["text"].as_str().unwrap();
+        assert!(stderr.contains("as it was told") && stderr.contains("unreachable"), "{stderr}");
         assert_eq!(changes(&ran), ["modified a.txt"]);
     }
 }

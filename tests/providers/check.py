@@ -41,8 +41,8 @@ def check_schema(schema):
 def check(paddock, dialect):
     mcp = tools(paddock, dialect, "mcp")
     for tool in mcp:
-        shown = McpTool.model_validate(tool)
-        assert MCP_NAME.match(shown.name), shown.name
+        validated = McpTool.model_validate(tool)
+        assert MCP_NAME.match(validated.name), validated.name
         check_schema(tool["inputSchema"])
         check_schema(tool["outputSchema"])
     for tool in tools(paddock, dialect, "openai"):

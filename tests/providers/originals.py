@@ -48,9 +48,9 @@ class Paddock:
 
     def tree(self):
         """Returns the content of every file by its path."""
-        found = self.call("paddock", "glob", pattern="**", include_hidden=True, include_ignored=True, limit=10_000)
+        paths = self.call("paddock", "glob", pattern="**", include_hidden=True, include_ignored=True, limit=10_000)
         read = lambda path: self.call("paddock", "read_file", path=path, mode="base64")["result"]["content"]
-        return {path: b64decode(read(path)) for path in found["result"]["paths"]}
+        return {path: b64decode(read(path)) for path in paths["result"]["paths"]}
 
     def clear(self):
         for entry in self.call("paddock", "list_dir", path=".", include_hidden=True, include_ignored=True)["result"]["entries"]:
@@ -156,8 +156,8 @@ def memory_call(rng):
     match command:
         case "view":
             ranges = [None, None, [1, -1], [2, 3], [3, 2], [0, 1], [2, 99], [9, 9], [2, -1]]
-            given = rng.choice(ranges)
-            return {"command": command, "path": path()} | ({"view_range": given} if given else {})
+            view_range = rng.choice(ranges)
+            return {"command": command, "path": path()} | ({"view_range": view_range} if view_range else {})
         case "create":
             return {"command": command, "path": path(), "file_text": text_of(rng, WORDS)}
         case "str_replace":
@@ -199,8 +199,8 @@ def check_memory(paddock, rng):
             except (ToolError, OSError, ValueError) as error:
                 expected = error
                 # In the original, a call that fails may have created directories.
-                for made in sorted(directories() - before, reverse=True):
-                    made.rmdir()
+                for new_directory in sorted(directories() - before, reverse=True):
+                    new_directory.rmdir()
             outcome = paddock.call("anthropic", "memory", **arguments)
             log.append(f"{arguments} -> {expected!r}, but {outcome['text']!r}")
             case = "\n".join(log)
@@ -299,16 +299,16 @@ def ask_host_filesystem(fs, tool, arguments):
             members = ("path", "content", "total_lines", "offset", "limit")
             return {name: getattr(result, name) for name in members}
         case "ls":
-            of = lambda found: entry(found.path) if found.is_file else {"path": found.path, "kind": "directory", "size_bytes": None}
-            return [of(found) for found in fs.list(path)]
+            of = lambda info: entry(info.path) if info.is_file else {"path": info.path, "kind": "directory", "size_bytes": None}
+            return [of(info) for info in fs.list(path)]
         case "glob":
-            return [entry(found.path) for found in fs.glob(arguments["pattern"], path=path)]
+            return [entry(info.path) for info in fs.glob(arguments["pattern"], path=path)]
         case "grep":
-            found = fs.grep(arguments["pattern"], path=path, glob=arguments.get("glob_filter"), max_matches=arguments.get("max_matches"))
+            info = fs.grep(arguments["pattern"], path=path, glob=arguments.get("glob_filter"), max_matches=arguments.get("max_matches"))
             # The default is 100 in the specification, and 1,000 in this version.
-            found = found if "max_matches" in arguments else found[:100]
+            info = info if "max_matches" in arguments else info[:100]
             members = ("path", "line_number", "line_content", "match_start", "match_end")
-            return [{name: getattr(match, name) for name in members} for match in found]
+            return [{name: getattr(match, name) for name in members} for match in info]
         case "rm":
             return fs.delete(path, recursive=arguments["recursive"])
         case "mkdir":

@@ -23,13 +23,13 @@ fn every_policy_is_one() {
         for text in page.blocks_in("yaml") {
             let temporary = tempfile::tempdir().unwrap();
             fs::write(temporary.path().join("policy.yaml"), &text).unwrap();
-            let shown = run("policy show --json --policy policy.yaml", temporary.path());
-            let shown: Value = serde_json::from_slice(&shown.stdout).expect(&page.path);
+            let output = run("policy show --json --policy policy.yaml", temporary.path());
+            let output: Value = serde_json::from_slice(&output.stdout).expect(&page.path);
             if page.path.ends_with("/policy.md") {
-                assert_eq!(shown["limits.max_file_bytes"]["value"], 1_000_000);
-                assert_eq!(shown["allowed_directories"]["value"][1]["access"], "read-only");
+                assert_eq!(output["limits.max_file_bytes"]["value"], 1_000_000);
+                assert_eq!(output["allowed_directories"]["value"][1]["access"], "read-only");
             } else {
-                assert_eq!(shown["commands.enabled"]["value"], true, "{}", page.path);
+                assert_eq!(output["commands.enabled"]["value"], true, "{}", page.path);
             }
             policies += 1;
         }

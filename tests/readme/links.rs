@@ -15,12 +15,12 @@ fn targets(page: &Page) -> Vec<String> {
 
 /// Returns the anchor of a heading, as GitHub and mdbook generate it.
 fn anchor(heading: &str) -> String {
-    let kept = |c: char| match c {
+    let anchor_char = |c: char| match c {
         ' ' => Some('-'),
         '-' | '_' => Some(c),
         c => c.is_alphanumeric().then(|| c.to_ascii_lowercase()),
     };
-    heading.chars().filter_map(kept).collect()
+    heading.chars().filter_map(anchor_char).collect()
 }
 
 /// Fails if `target` names no file, or no heading in it.

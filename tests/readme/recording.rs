@@ -113,7 +113,7 @@ text {{ font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans M
 }
 
 #[test]
-fn the_recording_is_what_the_program_prints() {
+fn the_recording_equals_the_output_of_the_program() {
     let temporary = tempfile::tempdir().unwrap();
     let directory = temporary.path().join("project");
     project(&directory);

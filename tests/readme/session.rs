@@ -18,7 +18,7 @@ fn session() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn the_session_goes_as_it_says() {
+fn the_session_has_the_documented_results() {
     let home = tempfile::tempdir().unwrap();
     let root = home.path().join("work");
     fs::create_dir(&root).unwrap();

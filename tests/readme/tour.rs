@@ -10,24 +10,24 @@ use super::{pages, project, run};
 /// A command, without `paddock`, and the lines of output that the page shows.
 struct Step {
     command: String,
-    shown: Vec<String>,
+    expected_output: Vec<String>,
 }
 
 fn steps(page: &pages::Page) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in page.blocks_in("console").iter().flat_map(|block| block.lines()) {
         if let Some(command) = line.strip_prefix("$ paddock ") {
-            steps.push(Step { command: command.to_owned(), shown: Vec::new() });
+            steps.push(Step { command: command.to_owned(), expected_output: Vec::new() });
         } else {
-            steps.last_mut().expect(line).shown.push(line.to_owned());
+            steps.last_mut().expect(line).expected_output.push(line.to_owned());
         }
     }
     steps
 }
 
-/// Returns whether `shown` equals `printed`, where each `…` in `shown` matches any text.
-fn is_shown(shown: &str, printed: &str) -> bool {
-    let Some((before, last)) = shown.rsplit_once('…') else { return shown == printed };
+/// Returns whether `expected_output` equals `printed`, where each `…` in `expected_output` matches any text.
+fn matches_output(expected_output: &str, printed: &str) -> bool {
+    let Some((before, last)) = expected_output.rsplit_once('…') else { return expected_output == printed };
     let mut parts = before.split('…');
     let Some(rest) = printed.strip_prefix(parts.next().unwrap()) else { return false };
     let rest = parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1));
@@ -35,29 +35,29 @@ fn is_shown(shown: &str, printed: &str) -> bool {
 }
 
 /// Returns whether the lines equal the printed lines, where a line `…` matches all further lines.
-fn are_shown(shown: &[String], printed: &str) -> bool {
-    match shown.split_last() {
+fn match_output(expected_output: &[String], printed: &str) -> bool {
+    match expected_output.split_last() {
         Some((last, before)) if last == "…" => {
             let lines: Vec<_> = printed.lines().take(before.len()).collect();
             lines == before
         }
-        _ => printed.lines().collect::<Vec<_>>() == shown,
+        _ => printed.lines().collect::<Vec<_>>() == expected_output,
     }
 }
 
-fn check(Step { command, shown }: &Step, directory: &Path) {
+fn check(Step { command, expected_output }: &Step, directory: &Path) {
     let output = run(command, directory);
     let stdout = String::from_utf8(output.stdout).unwrap();
     let is_call = command.starts_with("call ") || command.starts_with("restore ");
-    match shown.first() {
+    match expected_output.first() {
         Some(first) if first.starts_with(r#"{"ok":false"#) => {
-            assert!(is_shown(first, stdout.trim_end()) && output.status.code() == Some(1), "{command}: {stdout}");
+            assert!(matches_output(first, stdout.trim_end()) && output.status.code() == Some(1), "{command}: {stdout}");
         }
         Some(first) if first.starts_with('{') => {
-            let lines: String = shown.iter().map(|line| line.trim_start()).collect();
-            assert!(is_shown(&lines, stdout.trim_end()), "{command}: {stdout}");
+            let lines: String = expected_output.iter().map(|line| line.trim_start()).collect();
+            assert!(matches_output(&lines, stdout.trim_end()), "{command}: {stdout}");
         }
-        Some(_) => assert!(output.status.success() && are_shown(shown, &stdout), "{command}: {stdout}"),
+        Some(_) => assert!(output.status.success() && match_output(expected_output, &stdout), "{command}: {stdout}"),
         None if is_call => {
             let outcome: Value = serde_json::from_str(&stdout).expect(command);
             assert_eq!(outcome["ok"], true, "{command}: {stdout}");
@@ -73,7 +73,7 @@ fn notes_after(page: &str) -> &'static str {
 }
 
 #[test]
-fn each_page_goes_as_it_says() {
+fn the_commands_of_each_page_have_the_documented_output() {
     let mut tried = 0;
     for page in pages::all() {
         let temporary = tempfile::tempdir().unwrap();
@@ -93,5 +93,5 @@ fn each_page_goes_as_it_says() {
 fn the_readme_has_a_tour() {
     let tour = steps(&pages::readme());
     assert!(tour.len() >= 10, "{} commands", tour.len());
-    assert!(tour.iter().filter(|step| !step.shown.is_empty()).count() >= 5);
+    assert!(tour.iter().filter(|step| !step.expected_output.is_empty()).count() >= 5);
 }

@@ -118,16 +118,16 @@ class Advisories(unittest.TestCase):
         "audit_python": ended('{"dependencies": [{"name": "wasmtime", "vulns": []}]}'),
     }
 
-    def test_what_is_clean_passes(self) -> None:
+    def test_a_clean_release_passes(self) -> None:
         for check, answer in self.CLEAN.items():
             self.assertEqual(self.outcome(check, answer, dry_run=False), [])
 
-    def test_what_is_vulnerable_stops_a_dry_run_too(self) -> None:
+    def test_a_vulnerability_stops_a_dry_run_too(self) -> None:
         for check, answer in self.VULNERABLE.items():
             with self.assertRaises(Failed):
                 self.outcome(check, answer, dry_run=True)
 
-    def test_what_is_not_reached_is_reported_by_a_dry_run_and_stops_a_release(self) -> None:
+    def test_an_unreachable_database_is_reported_by_a_dry_run_and_stops_a_release(self) -> None:
         answers = self.UNREACHED | {
             check: ended(stderr="no network", status=1) for check in ["audit_node", "audit_python"]
         }

@@ -97,7 +97,7 @@ fn an_undo_is_whole_or_none() {
 }
 
 #[test]
-fn what_cannot_be_undone_together_changes_nothing() {
+fn calls_that_cannot_be_undone_together_change_nothing() {
     let fixture = Fixture::new(Policy::default());
     let refused = |arguments: Value, words: &[&str]| {
         let before = fixture.tree();
@@ -168,7 +168,7 @@ fn a_damaged_backup_ends_the_undo() {
 
 /// Each short id in a text names exactly one record.
 #[test]
-fn texts_have_what_undoes_a_change() {
+fn texts_have_the_id_of_the_backup() {
     let fixture = Fixture::new(Policy::default());
     let short = |text: &str| {
         let at = text.rfind("backup ").unwrap() + "backup ".len();
@@ -204,7 +204,7 @@ fn without_arguments_the_history_is_listed() {
     assert_eq!(fixture.tree(), before);
     let lines: Vec<Vec<&str>> = listed.text.lines().map(|line| line.split(' ').collect()).collect();
     assert_eq!(lines.iter().map(|line| &line[2..]).collect::<Vec<_>>(), [["delete", "a.txt"], ["write", "x.txt"]]);
-    assert_eq!(listed.value()["entries"][0]["verb"], "delete");
+    assert_eq!(listed.value()["entries"][0]["operation"], "delete");
     fs::write(fixture.root().join(".agentignore"), "a.txt\n").unwrap();
     let hidden = fixture.call("restore", json!({}));
     assert!(hidden.text.contains(" delete (hidden by .agentignore)\n"), "{}", hidden.text);

@@ -21,8 +21,8 @@ fn error(fixture: &Fixture, arguments: Value) -> String {
 #[test]
 fn view() {
     let fixture = fixture();
-    let shown = edit(&fixture, json!({"command": "view", "path": "a.txt"}));
-    assert_eq!(shown, "Here's the result of running `cat -n` on a.txt:\n     1\tone\n     2\ttwo\n     3\tthree\n");
+    let view = edit(&fixture, json!({"command": "view", "path": "a.txt"}));
+    assert_eq!(view, "Here's the result of running `cat -n` on a.txt:\n     1\tone\n     2\ttwo\n     3\tthree\n");
     let part = edit(&fixture, json!({"command": "view", "path": "a.txt", "view_range": [2, -1]}));
     assert_eq!(part, "Here's the result of running `cat -n` on a.txt:\n     2\ttwo\n     3\tthree\n");
     let root = fixture.root();
@@ -56,8 +56,8 @@ fn view() {
 #[test]
 fn create() {
     let fixture = fixture();
-    let made = edit(&fixture, json!({"command": "create", "path": "x/n.txt", "file_text": "n\n"}));
-    assert_eq!((made.as_str(), fixture.get("x/n.txt").as_str()), ("File created successfully at: x/n.txt", "n\n"));
+    let message = edit(&fixture, json!({"command": "create", "path": "x/n.txt", "file_text": "n\n"}));
+    assert_eq!((message.as_str(), fixture.get("x/n.txt").as_str()), ("File created successfully at: x/n.txt", "n\n"));
     let taken = error(&fixture, json!({"command": "create", "path": "a.txt", "file_text": ""}));
     assert_eq!(taken, "File already exists at: a.txt. Cannot overwrite files using command `create`.");
     let missing = error(&fixture, json!({"command": "create", "path": "b.txt"}));
@@ -67,8 +67,8 @@ fn create() {
 #[test]
 fn str_replace() {
     let fixture = fixture();
-    let done = edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}));
-    assert!(done.starts_with("The file a.txt has been edited. Here's the result of running `cat -n` on a snippet of a.txt:\n     1\tone\n     2\t2\n     3\tthree\nReview the changes"), "{done}");
+    let message = edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}));
+    assert!(message.starts_with("The file a.txt has been edited. Here's the result of running `cat -n` on a snippet of a.txt:\n     1\tone\n     2\t2\n     3\tthree\nReview the changes"), "{message}");
     // Without a new text, the old text is deleted.
     edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "2\n"}));
     assert_eq!(fixture.get("a.txt"), "one\nthree\n");
@@ -130,9 +130,9 @@ fn memory() {
     assert_eq!(fixture.get("memories/notes/a.md"), "one\ntwo\n");
     let listed = memory(json!({"command": "view", "path": "/memories"}));
     assert_eq!(listed, format!("{head}\n8B\t/memories\n8B\t/memories/notes/\n8B\t/memories/notes/a.md"));
-    let shown = memory(json!({"command": "view", "path": "/memories/notes/a.md"}));
+    let view = memory(json!({"command": "view", "path": "/memories/notes/a.md"}));
     assert_eq!(
-        shown,
+        view,
         "Here's the content of /memories/notes/a.md with line numbers:\n     1\tone\n     2\ttwo\n     3\t"
     );
     let path = "/memories/notes/a.md";
@@ -265,5 +265,5 @@ fn nothing_outside() {
             fixture.fails(EDITOR, arguments);
         }
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }

@@ -42,7 +42,7 @@ fn nothing_outside_the_workspace() {
         }
     }
     fixture.ok("file.delete", json!({"path": "out"}));
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }
 
 // 19: "`file.read` | `{path, offset?, limit?}` | `{content, total_lines, truncated}`"
@@ -145,14 +145,14 @@ fn file_list() {
 #[test]
 fn file_search() {
     let fixture = fixture();
-    let found = fixture.ok("file.search", json!({"pattern": "two"}));
-    assert_eq!(found, json!({"matches": [{"path": "a.txt", "line": 2, "content": "two"}], "truncated": false}));
-    let found = fixture.ok("file.search", json!({"pattern": "TWO", "case_sensitive": false, "glob": "*.ts"}));
-    assert_eq!(found["matches"][0]["content"], "let Two = 2;");
-    let found = fixture.ok("file.search", json!({"pattern": "two", "context_lines": 1}));
-    assert_eq!(found["matches"][0]["content"], "one\ntwo\nthree");
-    let found = fixture.ok("file.search", json!({"pattern": "o", "max_results": 1}));
-    assert_eq!((found["matches"].as_array().unwrap().len(), &found["truncated"]), (1, &json!(true)));
+    let result = fixture.ok("file.search", json!({"pattern": "two"}));
+    assert_eq!(result, json!({"matches": [{"path": "a.txt", "line": 2, "content": "two"}], "truncated": false}));
+    let result = fixture.ok("file.search", json!({"pattern": "TWO", "case_sensitive": false, "glob": "*.ts"}));
+    assert_eq!(result["matches"][0]["content"], "let Two = 2;");
+    let result = fixture.ok("file.search", json!({"pattern": "two", "context_lines": 1}));
+    assert_eq!(result["matches"][0]["content"], "one\ntwo\nthree");
+    let result = fixture.ok("file.search", json!({"pattern": "o", "max_results": 1}));
+    assert_eq!((result["matches"].as_array().unwrap().len(), &result["truncated"]), (1, &json!(true)));
     assert_eq!(fixture.fails("file.search", json!({"pattern": "("}))["error"]["code"], "invalid-argument");
 }
 

@@ -21,19 +21,20 @@ fn error(fixture: &Fixture, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn a_patch_says_what_it_did() {
+fn a_patch_lists_its_changes() {
     let fixture = fixture();
     let body = "*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: n.txt\n+n\n*** Delete File: src/b.py";
-    let done = output(&fixture, "apply_patch", patch(body));
-    assert_eq!(done, "Success. Updated the following files:\nA n.txt\nM a.txt\nD src/b.py");
+    let output_text = output(&fixture, "apply_patch", patch(body));
+    assert_eq!(output_text, "Success. Updated the following files:\nA n.txt\nM a.txt\nD src/b.py");
     assert!(fixture.get("a.txt") == "one\n2\nthree\n" && fixture.get("n.txt") == "n\n" && !fixture.has("src/b.py"));
 }
 
 #[test]
-fn what_matched_loosely_is_told() {
+fn a_lenient_match_is_reported() {
     let fixture = fixture();
-    let loose = output(&fixture, "apply_patch", patch("*** Update File: src/b.py\n@@ def f():\n-x = 1\n+    x = 2"));
-    assert!(loose.ends_with("[src/b.py matched without white space around lines]"), "{loose}");
+    let output_text =
+        output(&fixture, "apply_patch", patch("*** Update File: src/b.py\n@@ def f():\n-x = 1\n+    x = 2"));
+    assert!(output_text.ends_with("[src/b.py matched without white space around lines]"), "{output_text}");
     assert_eq!(fixture.get("src/b.py"), "def f():\n    x = 2\n    return x\n");
     fixture.put("q.txt", "say “hi” – now\n");
     let folded = output(&fixture, "apply_patch", patch("*** Update File: q.txt\n@@\n-say \"hi\" - now\n+bye"));
@@ -49,32 +50,36 @@ fn fixtures() {
         let outcome = fixture.call("apply_patch", patch(body));
         (fixture, outcome)
     };
-    let (fixture, done) = apply(&[("a", "a\nb\nc\nd\n")], "*** Update File: a\n@@\n-a\n+A\n@@\n-d\n+D");
-    assert!(done.ok && fixture.get("a") == "A\nb\nc\nD\n", "multiple_chunks: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\n")], "*** Update File: a\n*** Move to: new/dir/b\n@@\n-a\n+b");
-    assert!(done.ok && fixture.get("new/dir/b") == "b\n" && !fixture.has("a"), "move_to_new_directory: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\n"), ("b", "old\n")], "*** Update File: a\n*** Move to: b\n@@\n-a\n+new");
+    let (fixture, outcome) = apply(&[("a", "a\nb\nc\nd\n")], "*** Update File: a\n@@\n-a\n+A\n@@\n-d\n+D");
+    assert!(outcome.ok && fixture.get("a") == "A\nb\nc\nD\n", "multiple_chunks: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a\n")], "*** Update File: a\n*** Move to: new/dir/b\n@@\n-a\n+b");
     assert!(
-        done.ok && fixture.get("b") == "new\n" && !fixture.has("a"),
-        "move_overwrites_existing_destination: {}",
-        done.text
+        outcome.ok && fixture.get("new/dir/b") == "b\n" && !fixture.has("a"),
+        "move_to_new_directory: {}",
+        outcome.text
     );
-    let (fixture, done) = apply(&[("a", "old\n")], "*** Add File: a\n+new");
-    assert!(done.ok && fixture.get("a") == "new\n", "add_overwrites_existing_file: {}", done.text);
-    let (fixture, done) = apply(&[("d/x", "x\n")], "*** Delete File: d");
-    assert!(!done.ok && fixture.has("d/x"), "delete_directory_fails: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a")], "*** Update File: a\n@@\n-a\n+b");
-    assert!(done.ok && fixture.get("a") == "b\n", "update_file_appends_trailing_newline: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\n")], "*** Add File: n\n+n\n*** Update File: a\n@@\n-x\n+y");
-    assert!(!done.ok && !fixture.has("n"), "failure_after_partial_success_leaves_changes: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\n")], "*** Update File: a\n@@\n+b\n+c");
-    assert!(done.ok && fixture.get("a") == "a\nb\nc\n", "pure_addition_update_chunk: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\n")], "  *** Update File: a  \n@@\n-a\n+b");
-    assert!(done.ok && fixture.get("a") == "b\n", "whitespace_padded_hunk_header: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\nb\na\n")], "*** Update File: a\n@@\n-a\n+A\n*** End of File");
-    assert!(done.ok && fixture.get("a") == "a\nb\nA\n", "end_of_file_marker: {}", done.text);
-    let (fixture, done) = apply(&[("a", "a\nb\n")], "*** Update File: a\n@@\n a\n-b");
-    assert!(done.ok && fixture.get("a") == "a\n", "update_file_deletion_only: {}", done.text);
+    let (fixture, outcome) = apply(&[("a", "a\n"), ("b", "old\n")], "*** Update File: a\n*** Move to: b\n@@\n-a\n+new");
+    assert!(
+        outcome.ok && fixture.get("b") == "new\n" && !fixture.has("a"),
+        "move_overwrites_existing_destination: {}",
+        outcome.text
+    );
+    let (fixture, outcome) = apply(&[("a", "old\n")], "*** Add File: a\n+new");
+    assert!(outcome.ok && fixture.get("a") == "new\n", "add_overwrites_existing_file: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("d/x", "x\n")], "*** Delete File: d");
+    assert!(!outcome.ok && fixture.has("d/x"), "delete_directory_fails: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a")], "*** Update File: a\n@@\n-a\n+b");
+    assert!(outcome.ok && fixture.get("a") == "b\n", "update_file_appends_trailing_newline: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a\n")], "*** Add File: n\n+n\n*** Update File: a\n@@\n-x\n+y");
+    assert!(!outcome.ok && !fixture.has("n"), "failure_after_partial_success_leaves_changes: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a\n")], "*** Update File: a\n@@\n+b\n+c");
+    assert!(outcome.ok && fixture.get("a") == "a\nb\nc\n", "pure_addition_update_chunk: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a\n")], "  *** Update File: a  \n@@\n-a\n+b");
+    assert!(outcome.ok && fixture.get("a") == "b\n", "whitespace_padded_hunk_header: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a\nb\na\n")], "*** Update File: a\n@@\n-a\n+A\n*** End of File");
+    assert!(outcome.ok && fixture.get("a") == "a\nb\nA\n", "end_of_file_marker: {}", outcome.text);
+    let (fixture, outcome) = apply(&[("a", "a\nb\n")], "*** Update File: a\n@@\n a\n-b");
+    assert!(outcome.ok && fixture.get("a") == "a\n", "update_file_deletion_only: {}", outcome.text);
 }
 
 /// Codex moves a file whose chunk has only context lines, tries a chunk without its blank last line, and matches a
@@ -86,19 +91,19 @@ fn chunks_that_codex_takes() {
         let outcome = fixture.call("apply_patch", patch(body));
         (outcome.ok, fixture.has("f").then(|| fixture.get("f")), fixture.has("g").then(|| fixture.get("g")))
     };
-    let kept = |text: &str| Some(text.to_owned());
+    let content = |text: &str| Some(text.to_owned());
     let moved = apply("a\nb\n", "*** Update File: f\n*** Move to: g\n@@\n a\n b");
-    assert_eq!(moved, (true, None, kept("a\nb\n")));
+    assert_eq!(moved, (true, None, content("a\nb\n")));
     let lost = apply("a\nb\n", "*** Update File: f\n*** Move to: g\n@@\n a\n c");
-    assert_eq!(lost, (false, kept("a\nb\n"), None));
+    assert_eq!(lost, (false, content("a\nb\n"), None));
     for (body, expected) in
         [("@@\n-b\n+B\n ", "a\nB\n"), ("@@\n a\n-b\n-\n+B\n+", "a\nB\n"), ("@@\n b\n \n+c", "a\nb\n\nc\n")]
     {
-        let done = apply("a\nb\n", &format!("*** Update File: f\n{body}\n*** End of File"));
-        assert_eq!(done, (true, kept(expected), None), "{body:?}");
+        let outcome = apply("a\nb\n", &format!("*** Update File: f\n{body}\n*** End of File"));
+        assert_eq!(outcome, (true, content(expected), None), "{body:?}");
     }
     let bound = apply("a\nb\na\nc\n", "*** Update File: f\n@@\n-a\n+A\n*** End of File");
-    assert_eq!(bound, (false, kept("a\nb\na\nc\n"), None));
+    assert_eq!(bound, (false, content("a\nb\na\nc\n"), None));
 }
 
 /// Codex gives an updated file a final newline. Lines that follow a last line without an ending must not be joined to it.
@@ -128,8 +133,11 @@ fn every_section_has_its_letter() {
          *** Update File: {}/a.txt\n*** Move to: n/c.txt\n@@\n 1\n*** Add File: t\n*** Delete File: t",
         root.display()
     );
-    let done = output(&fixture, "apply_patch", patch(&body));
-    assert_eq!(done, "Success. Updated the following files:\nA a.txt\nA t\nM a.txt\nM n/c.txt\nD ./src/b.py\nD t");
+    let output_text = output(&fixture, "apply_patch", patch(&body));
+    assert_eq!(
+        output_text,
+        "Success. Updated the following files:\nA a.txt\nA t\nM a.txt\nM n/c.txt\nD ./src/b.py\nD t"
+    );
     assert!(fixture.get("n/c.txt") == "1\n" && !fixture.has("a.txt") && !fixture.has("t"));
 }
 
@@ -205,7 +213,7 @@ fn line_endings() {
 
 /// The error reports all hunks and sections that do not apply.
 #[test]
-fn every_failure_is_told() {
+fn every_failure_is_reported() {
     let fixture = fixture();
     let failed = error(
         &fixture,
@@ -292,8 +300,8 @@ fn read_file() {
     assert!(read(json!({"file_path": path("long.txt")})).starts_with(&format!("L1: {}", "x".repeat(500))));
     fixture.put("m.py", "a = 1\n\ndef f():\n    if x:\n        y\n    return\n\nb = 2\n");
     let block = json!({"anchor_line": 5, "max_levels": 1});
-    let shown = read(json!({"file_path": path("m.py"), "mode": "indentation", "indentation": block}));
-    assert_eq!(shown, "L4:     if x:\nL5:         y\nL6:     return");
+    let output_text = read(json!({"file_path": path("m.py"), "mode": "indentation", "indentation": block}));
+    assert_eq!(output_text, "L4:     if x:\nL5:         y\nL6:     return");
     let fails = |arguments| error(&fixture, "read_file", arguments);
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 0})), "offset must be a 1-indexed line number");
     assert_eq!(read(json!({"file_path": "a.txt", "limit": 1})), "L1: one");
@@ -340,15 +348,15 @@ fn blocks_by_indentation() {
     ];
     for (text, block, expected) in cases {
         let fixture = Fixture::with("codex", &[("f", text)]);
-        let shown = output(
+        let output_text = output(
             &fixture,
             "read_file",
             json!({"file_path": "f", "mode": "indentation", "indentation": block.clone()}),
         );
         let lines = text.lines().enumerate().filter(|(index, _)| expected.contains(&(index + 1)));
         let lines: Vec<_> = lines.map(|(index, line)| format!("L{}: {line}", index + 1)).collect();
-        let shown: Vec<_> = shown.lines().filter(|line| !line.starts_with('[')).collect();
-        assert_eq!(shown, lines, "{text} {block}");
+        let output_text: Vec<_> = output_text.lines().filter(|line| !line.starts_with('[')).collect();
+        assert_eq!(output_text, lines, "{text} {block}");
     }
 }
 
@@ -364,8 +372,8 @@ fn grep_files_by_time() {
     assert!(cut.starts_with(&format!("{}\n[there are more files that match: ", path("a.txt"))), "{cut}");
     assert_eq!(grep(json!({"pattern": "e", "include": "*.py"})), path("src/b.py"));
     // Other tools accept the paths of the result.
-    let found = grep(json!({"pattern": "def f"}));
-    assert!(output(&fixture, "read_file", json!({"file_path": found})).starts_with("L1: def f"));
+    let paths = grep(json!({"pattern": "def f"}));
+    assert!(output(&fixture, "read_file", json!({"file_path": paths})).starts_with("L1: def f"));
     assert_eq!(grep(json!({"pattern": "nowhere"})), "No matches found.");
     assert_eq!(grep(json!({"pattern": " def f ", "include": " *.py "})), path("src/b.py"));
     let failed = error(&fixture, "grep_files", json!({"pattern": "e", "path": "none"}));
@@ -384,5 +392,5 @@ fn nothing_outside() {
         fixture.fails("read_file", json!({"file_path": path}));
         fixture.fails("grep_files", json!({"pattern": "s", "path": path}));
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }

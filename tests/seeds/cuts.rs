@@ -190,8 +190,8 @@ fn values_for_programs_hold_whole_lines_and_their_window() {
     fixture.put("wide.txt", format!("{line}\nneedle\n"));
     let outcome = fixture.call("grep", json!({"pattern": "needle", "glob_filter": "wide.txt"}));
     let value: Value = serde_json::from_str(outcome.result.get()).unwrap();
-    let found = &value["value"]["matches"][0];
-    assert_eq!((&found["line_content"], &found["match_start"]), (&json!(line), &json!(90_000)));
+    let hit = &value["value"]["matches"][0];
+    assert_eq!((&hit["line_content"], &hit["match_start"]), (&json!(line), &json!(90_000)));
     assert!(outcome.text.len() < 3_000 && outcome.text.contains("äneedlez"), "{:.100}", outcome.text);
     assert!(outcome.text.contains("1:…ä") && outcome.text.contains("z… [truncated line]"), "{:.100}", outcome.text);
 }

@@ -39,7 +39,7 @@ fn nothing_outside_the_worktree() {
             assert!(error == "SandboxError" || is_taken, "{tool} {path}: {error}");
         }
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }
 
 // 78: "Must handle absolute paths (reject or re-root them)."
@@ -73,7 +73,7 @@ fn read_file() {
 // 91: "Failure: File not found, path outside sandbox, binary file detection."
 // 169: "`read_file` should detect and refuse to read binary files (check for null bytes in first N bytes)."
 #[test]
-fn read_file_refuses_what_is_no_text() {
+fn read_file_refuses_binary_files() {
     let fixture = fixture();
     let error = fixture.fails("read_file", json!({"path": "nope"}));
     assert_eq!((&error["success"], &error["error"]), (&json!(false), &json!("FileNotFoundError")));
@@ -135,8 +135,8 @@ fn edit_file() {
 #[test]
 fn create_file() {
     let fixture = fixture();
-    let made = fixture.ok("create_file", json!({"path": "x/y.txt", "content": "y\n"}));
-    assert_eq!(made["output"], "Created x/y.txt (2 bytes)");
+    let created_file = fixture.ok("create_file", json!({"path": "x/y.txt", "content": "y\n"}));
+    assert_eq!(created_file["output"], "Created x/y.txt (2 bytes)");
     let error = fixture.fails("create_file", json!({"path": "a.txt", "content": "y\n"}));
     assert_eq!(error["error"], "FileExistsError");
     assert!(error["message"].as_str().unwrap().contains("`write_file` overwrites it"), "{error}");
@@ -178,10 +178,10 @@ fn search_files() {
     assert_eq!(search(json!({"query": "two", "pattern": "*.txt"})), "a.txt:1:two");
     assert!(fixture.fails("search_files", json!({"query": "(", "is_regex": true}))["message"].is_string());
     fixture.put("many.txt", "many\n".repeat(150));
-    let found = fixture.call("search_files", json!({"query": "many"}));
-    let output = found.value()["output"].as_str().unwrap().to_owned();
+    let outcome = fixture.call("search_files", json!({"query": "many"}));
+    let output = outcome.value()["output"].as_str().unwrap().to_owned();
     assert_eq!(output.lines().filter(|line| line.starts_with("many.txt:")).count(), 100);
-    assert!(found.truncated && output.ends_with("narrow `path`, `pattern` or `query`]"), "{output}");
+    assert!(outcome.truncated && output.ends_with("narrow `path`, `pattern` or `query`]"), "{output}");
 }
 
 // 132: "A convenience method that registers all file tools into a `Dispatch::Tools::Registry`."

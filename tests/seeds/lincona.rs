@@ -40,7 +40,7 @@ fn nothing_outside_the_root() {
             assert_eq!(fixture.fails(tool, arguments)["error"], "FsViolationError", "{tool} {path}");
         }
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }
 
 // 18: "`list_dir(path=".", depth=2, offset=0, limit=200)`: breadth-first listing up to depth, sorted, one entry per line with
@@ -98,8 +98,8 @@ fn grep_files() {
     );
     assert_eq!(grep(json!({"pattern": "return", "include": "*.{py,md}"}))["message"], "src/deep/b.py:2:    return 1");
     for include in [json!(["*.py", "*.md"]), json!("*.py, *.md"), json!("[\"*.py\"]")] {
-        let found = grep(json!({"pattern": "return", "include": include}));
-        assert_eq!(found["message"], "src/deep/b.py:2:    return 1", "{include}");
+        let result = grep(json!({"pattern": "return", "include": include}));
+        assert_eq!(result["message"], "src/deep/b.py:2:    return 1", "{include}");
     }
     assert_eq!(grep(json!({"pattern": "t", "include": " [] "}))["message"], grep(json!({"pattern": "t"}))["message"]);
     let one = grep(json!({"pattern": "t", "limit": 1}));
@@ -114,10 +114,10 @@ fn grep_files() {
 fn a_result_has_at_most_8_kb() {
     let fixture = fixture();
     fixture.put("wide.txt", format!("{}\n", "w".repeat(300)).repeat(100));
-    let found = fixture.ok("grep_files", json!({"pattern": "w+", "include": "wide.txt"}));
-    let message = found["message"].as_str().unwrap();
+    let result = fixture.ok("grep_files", json!({"pattern": "w+", "include": "wide.txt"}));
+    let message = result["message"].as_str().unwrap();
     assert!(message.len() <= 8 * 1024 + 20 && message.len() > 7 * 1024, "{}", message.len());
-    assert!(message.ends_with("\n[truncated]") && found["truncated"] == true);
+    assert!(message.ends_with("\n[truncated]") && result["truncated"] == true);
 }
 
 // 21: "`apply_patch_json(patch:str)`: validate unified diff, ensure all target files within root, apply atomically (write to
@@ -166,8 +166,8 @@ fn apply_patch_freeform() {
     fixture.ok("apply_patch_freeform", json!({"patch": unified}));
     assert_eq!(fixture.get("twice.txt"), "w\ny\nz\n");
     // White space is compared exactly, because the specification asks for a strict applier.
-    let loose = "*** Begin Patch\n*** Update File: a.txt\n@@\n-2  \n+two\n*** End Patch";
-    assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": loose}))["error"], "PatchApplyError");
+    let inexact_patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-2  \n+two\n*** End Patch";
+    assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": inexact_patch}))["error"], "PatchApplyError");
     assert_eq!(fixture.fails("apply_patch_freeform", json!({"patch": "--- a\n+++ b\n"}))["error"], "PatchParseError");
 }
 

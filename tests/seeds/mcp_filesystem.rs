@@ -60,8 +60,8 @@ fn reading() {
 fn media() {
     let fixture = fixture();
     fixture.put("p.png", b"\x89PNG\0");
-    let shown = fixture.ok("read_media_file", json!({"path": "p.png"}))["content"].clone();
-    assert_eq!(shown, json!([{"type": "image", "data": "iVBORwA=", "mimeType": "image/png"}]));
+    let content = fixture.ok("read_media_file", json!({"path": "p.png"}))["content"].clone();
+    assert_eq!(content, json!([{"type": "image", "data": "iVBORwA=", "mimeType": "image/png"}]));
     let other = fixture.ok("read_media_file", json!({"path": "a.txt"}))["content"][0].clone();
     let uri = format!("file://{}", fixture.root().join("a.txt").display());
     assert_eq!(other["type"], "resource");
@@ -76,7 +76,7 @@ fn listing() {
     let fixture = fixture();
     assert_eq!(fixture.ok("list_directory", json!({"path": "."}))["content"], "[FILE] .env\n[FILE] a.txt\n[DIR] src");
     let sizes = fixture.ok("list_directory_with_sizes", json!({"path": ".", "sortBy": "size"}))["content"].clone();
-    let name = |mark: &str, name: &str, size: &str| format!("{mark} {name:<30} {size}\n");
+    let name = |prefix: &str, name: &str, size: &str| format!("{prefix} {name:<30} {size}\n");
     let rows = [name("[FILE]", "a.txt", "      14 B"), name("[FILE]", ".env", "       2 B"), name("[DIR]", "src", "")];
     assert_eq!(sizes, format!("{}\nTotal: 2 files, 1 directories\nCombined size: 16 B", rows.concat()));
     let tree = fixture.ok("directory_tree", json!({"path": ".", "excludePatterns": ["*.txt"]}))["content"].clone();
@@ -84,10 +84,11 @@ fn listing() {
     let b = json!({"name": "b.rs", "type": "file"});
     assert_eq!(tree, json!([{"name": ".env", "type": "file"}, {"name": "src", "type": "directory", "children": [b]}]));
     let root = fixture.root();
-    let found = |pattern: &str| fixture.ok("search_files", json!({"path": ".", "pattern": pattern}))["content"].clone();
-    assert_eq!(found("*.rs"), "No matches found");
-    assert_eq!(found("**/*.rs"), root.join("src/b.rs").to_str().unwrap());
-    assert_eq!(found("s*"), root.join("src").to_str().unwrap());
+    let search =
+        |pattern: &str| fixture.ok("search_files", json!({"path": ".", "pattern": pattern}))["content"].clone();
+    assert_eq!(search("*.rs"), "No matches found");
+    assert_eq!(search("**/*.rs"), root.join("src/b.rs").to_str().unwrap());
+    assert_eq!(search("s*"), root.join("src").to_str().unwrap());
     let allowed = fixture.ok("list_allowed_directories", json!({}))["content"].clone();
     assert_eq!(allowed, format!("Allowed directories:\n{}", root.display()));
     let info = fixture.ok("get_file_info", json!({"path": "a.txt"}))["content"].clone();
@@ -120,8 +121,8 @@ fn changing() {
     assert_eq!(fixture.get("a.txt"), "one\ntwo\nthree\n");
     fixture.ok("edit_file", json!({"path": "a.txt", "edits": edits}));
     assert_eq!(fixture.get("a.txt"), "one\n2\nthree\n");
-    let loose = json!([{"oldText": "fn b() {\n  c();\n}", "newText": "fn b() {\n  d();\n}"}]);
-    fixture.ok("edit_file", json!({"path": "src/b.rs", "edits": loose}));
+    let inexact_edit = json!([{"oldText": "fn b() {\n  c();\n}", "newText": "fn b() {\n  d();\n}"}]);
+    fixture.ok("edit_file", json!({"path": "src/b.rs", "edits": inexact_edit}));
     assert_eq!(fixture.get("src/b.rs"), "fn b() {\nd();\n}\n");
 }
 
@@ -135,11 +136,11 @@ fn as_the_reference_reads_its_arguments() {
     let root = fixture.root().to_str().unwrap().to_owned();
     let text = |tool: &str, arguments| fixture.ok(tool, arguments)["content"].as_str().unwrap().replace(&root, "");
     // An excluded glob is relative to `path`; in a tree, one without `*` matches at any depth.
-    let found =
+    let search =
         |exclude: &str| text("search_files", json!({"path": ".", "pattern": "**/*.txt", "excludePatterns": [exclude]}));
-    assert_eq!(found("*.txt"), "/src/a.txt");
-    assert_eq!(found("a.txt"), "/crlf.txt\n/src/a.txt");
-    assert_eq!(found("**/a.txt"), "/crlf.txt");
+    assert_eq!(search("*.txt"), "/src/a.txt");
+    assert_eq!(search("a.txt"), "/crlf.txt\n/src/a.txt");
+    assert_eq!(search("**/a.txt"), "/crlf.txt");
     let tree = |exclude: &str| text("directory_tree", json!({"path": ".", "excludePatterns": [exclude]}));
     assert!(
         tree("*.txt").contains("a.txt") && !tree("a.txt").contains("\"a.txt\"") && !tree("?.txt").contains("\"a.txt\"")
@@ -205,5 +206,5 @@ fn nothing_outside_the_allowed_directories() {
             assert!(is_denied || is_taken, "{tool} {path}: {text}");
         }
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }

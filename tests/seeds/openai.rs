@@ -22,12 +22,12 @@ fn create_update_delete() {
 }
 
 #[test]
-fn matching_is_as_loose_as_the_tool_s() {
+fn matching_is_as_lenient_as_the_tool_s() {
     let fixture = Fixture::with("openai", &[("a.txt", "f\n  a\ng\n  a\n"), ("crlf.txt", "a\r\nb")]);
     // An anchor that is not in the file is ignored; an anchor in the file moves the search to its line.
     fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ nowhere\n-f\n+F"));
-    let loose = fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ g\n-a\n+b"));
-    assert_eq!(loose["output"], "Updated a.txt (matched without white space around lines)");
+    let result = fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ g\n-a\n+b"));
+    assert_eq!(result["output"], "Updated a.txt (matched without white space around lines)");
     assert_eq!(fixture.get("a.txt"), "F\n  a\ng\nb\n");
     fixture.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n-a\n+A\n b"));
     assert_eq!(fixture.get("crlf.txt"), "A\r\nb", "line endings and the missing final newline stay");
@@ -80,5 +80,5 @@ fn nothing_outside() {
             fixture.fails("apply_patch", operation("delete_file", &path, ""));
         }
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }

@@ -36,11 +36,11 @@ impl Fixture {
         fs::write(home.path().join("secret.txt"), "secret").unwrap();
         fs::create_dir(home.path().join("work2")).unwrap();
         let person = Arc::new(Mutex::new((Decision::Approve, Vec::new())));
-        let asked = person.clone();
+        let questions = person.clone();
         let builder =
             Workspace::builder().root(&root).state_dir(home.path().join("state")).policy_json(policy).unwrap();
         let builder = builder.dialect(dialect).approver(move |plan| {
-            let mut person = asked.lock().unwrap();
+            let mut person = questions.lock().unwrap();
             person.1.push(plan.clone());
             person.0.clone()
         });
@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     /// Returns the plans so far.
-    pub fn asked(&self) -> Vec<Plan> {
+    pub fn questions(&self) -> Vec<Plan> {
         self.person.lock().unwrap().1.clone()
     }
 
@@ -125,7 +125,7 @@ impl Fixture {
         names.map(str::to_owned).into_iter().chain(absolute).collect()
     }
 
-    pub fn secret_is_safe(&self) {
+    pub fn hidden_file_is_untouched(&self) {
         assert_eq!(fs::read_to_string(self.home.path().join("secret.txt")).unwrap(), "secret");
         assert_eq!(fs::read_dir(self.home.path().join("work2")).unwrap().count(), 0);
     }

@@ -81,8 +81,8 @@ fn exists_is_file_is_dir() {
 fn write_file() {
     let fixture = fixture();
     let write = |arguments| fixture.ok("write_file", arguments)["value"].clone();
-    let made = write(json!({"path": "new/c.txt", "content": "ä"}));
-    assert_eq!(made, json!({"path": "new/c.txt", "bytes_written": 2, "created": true}));
+    let result = write(json!({"path": "new/c.txt", "content": "ä"}));
+    assert_eq!(result, json!({"path": "new/c.txt", "bytes_written": 2, "created": true}));
     let again = write(json!({"path": "new/c.txt", "content": "c"}));
     assert_eq!(again, json!({"path": "new/c.txt", "bytes_written": 1, "created": false}));
     let error = fixture.fails("write_file", json!({"path": "new/c.txt", "content": "", "create_only": true}));
@@ -123,22 +123,22 @@ fn mkdir_with_parents() {
 #[test]
 fn glob() {
     let fixture = fixture();
-    let found = fixture.ok("glob", json!({"pattern": "**/*.py"}))["value"].clone();
-    assert_eq!((&found["pattern"], &found["matches"][0]["path"]), (&json!("**/*.py"), &json!("src/b.py")));
-    assert_eq!(found["matches"][0]["size_bytes"], 6);
+    let result = fixture.ok("glob", json!({"pattern": "**/*.py"}))["value"].clone();
+    assert_eq!((&result["pattern"], &result["matches"][0]["path"]), (&json!("**/*.py"), &json!("src/b.py")));
+    assert_eq!(result["matches"][0]["size_bytes"], 6);
     fixture.put(".gitignore", "build/\n");
     fixture.put("build/c.py", "x = 2\n");
     let paths = |arguments| {
-        let found = fixture.ok("glob", arguments)["value"]["matches"].clone();
-        found.as_array().unwrap().iter().map(|entry| entry["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let result = fixture.ok("glob", arguments)["value"]["matches"].clone();
+        result.as_array().unwrap().iter().map(|entry| entry["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     // As in `fnmatch`, `*` matches `/` too; only files are found, ignored and hidden ones among them.
     assert_eq!(paths(json!({"pattern": "*"})), [".gitignore", "a.txt", "build/c.py", "src/b.py"]);
     assert_eq!(paths(json!({"pattern": "s*.py"})), ["src/b.py"]);
     assert_eq!(paths(json!({"pattern": "b.py"})), Vec::<String>::new());
     assert_eq!(paths(json!({"pattern": "*", "path": "nowhere"})), Vec::<String>::new());
-    let found = fixture.ok("grep", json!({"pattern": "x", "glob_filter": "*.py"}))["value"]["matches"].clone();
-    assert_eq!((found.as_array().unwrap().len(), &found[0]["path"]), (2, &json!("build/c.py")));
+    let result = fixture.ok("grep", json!({"pattern": "x", "glob_filter": "*.py"}))["value"]["matches"].clone();
+    assert_eq!((result.as_array().unwrap().len(), &result[0]["path"]), (2, &json!("build/c.py")));
     assert_eq!(fixture.ok("grep", json!({"pattern": "x", "path": "nowhere"}))["value"]["matches"], json!([]));
 }
 
@@ -172,8 +172,11 @@ fn names_with_spaces() {
     fixture.ok("write_file", json!({"path": "a.txt\n", "content": "four\n"}));
     fixture.ok("edit_file", json!({"path": " a.txt", "old_string": "two", "new_string": "2"}));
     assert_eq!((fixture.get("a.txt").as_str(), fixture.get(" a.txt").as_str()), ("one\n", "2\n"));
-    let found = |pattern: &str| fixture.ok("glob", json!({"pattern": pattern}))["value"]["matches"].clone();
-    assert_eq!((&found(" a.txt")[0]["path"], &found("only ")[0]["path"]), (&json!(" a.txt"), &json!("only ")));
+    let matches_of = |pattern: &str| fixture.ok("glob", json!({"pattern": pattern}))["value"]["matches"].clone();
+    assert_eq!(
+        (&matches_of(" a.txt")[0]["path"], &matches_of("only ")[0]["path"]),
+        (&json!(" a.txt"), &json!("only "))
+    );
     fixture.ok("rm", json!({"path": " a.txt"}));
     assert!(fixture.has("a.txt") && !fixture.has(" a.txt"));
     let error = fixture.fails("read_file", json!({"path": "only"}));
@@ -198,9 +201,9 @@ fn links_are_listed() {
     let listed = entries(fixture.ok("ls", json!({}))["value"].clone());
     let links = [directory("l-dir"), file("l-file"), file("l-none"), file("l-out")];
     assert_eq!(listed, [&[file("a.txt")], links.as_slice(), &[directory("src")]].concat());
-    let found = fixture.ok("glob", json!({"pattern": "*"}))["value"]["matches"].clone();
-    assert_eq!(found[1]["size_bytes"], 21);
-    assert_eq!(entries(found), [file("a.txt"), file("l-file"), file("src/b.py")]);
+    let matches = fixture.ok("glob", json!({"pattern": "*"}))["value"]["matches"].clone();
+    assert_eq!(matches[1]["size_bytes"], 21);
+    assert_eq!(entries(matches), [file("a.txt"), file("l-file"), file("src/b.py")]);
 }
 
 // The contract suite: "Path depth exceeds limit of 16 segments", "Path segment exceeds limit of 80 characters", "Cannot write
@@ -235,10 +238,10 @@ fn value_errors() {
 #[test]
 fn grep_counts_characters() {
     let fixture = fixture();
-    let found = fixture.ok("grep", json!({"pattern": "two"}))["value"]["matches"].clone();
+    let matches = fixture.ok("grep", json!({"pattern": "two"}))["value"]["matches"].clone();
     let line = "twö x two";
     assert_eq!(
-        found,
+        matches,
         json!([{"path": "a.txt", "line_number": 2, "line_content": line, "match_start": 6, "match_end": 9}])
     );
     let by_file = fixture.ok("grep", json!({"pattern": "x", "glob_filter": "*.py"}))["value"]["matches"].clone();
@@ -286,7 +289,7 @@ fn nothing_outside_the_root() {
             assert!(error == "SecurityError" || is_there, "{tool} {path}: {error}");
         }
     }
-    fixture.secret_is_safe();
+    fixture.hidden_file_is_untouched();
 }
 
 // 508 to 511: `fs.write_file("a/b.txt", "")`, `entries = fs.list_dir("a")`, `assert entries[0].path == "a/b.txt"`

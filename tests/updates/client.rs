@@ -79,17 +79,17 @@ impl Client {
             // The process was not waited for yet, so the system cannot have reused its id.
             kill_process(pid, Signal::KILL).unwrap();
         });
-        let mut done = 0;
+        let mut calls = 0;
         loop {
             let (tool, arguments) = next();
             match self.try_call(tool, &arguments) {
                 Some(answer) => drop(answer.unwrap()),
                 None => break,
             }
-            done += 1;
+            calls += 1;
         }
         killer.join().unwrap();
-        done
+        calls
     }
 
     fn send(&mut self, message: &Value) {

@@ -16,7 +16,7 @@ const PROCESSES: usize = 8;
 const FILES: usize = 3;
 const END: &str = "the end\n";
 
-fn asked(quick: usize) -> usize {
+fn requested_count(quick: usize) -> usize {
     std::env::var("PADDOCK_UPDATES").map_or(quick, |count| count.parse().unwrap())
 }
 
@@ -40,27 +40,27 @@ fn together(
     count: usize,
     call: impl Fn(&mut Client, &str, usize) -> Answer + Sync,
 ) -> (Vec<String>, Vec<(String, String)>) {
-    let (mut done, mut refused) = (Vec::new(), Vec::new());
+    let (mut reported, mut refused) = (Vec::new(), Vec::new());
     thread::scope(|scope| {
         let call = &call;
         let threads: Vec<_> = (0..PROCESSES)
             .map(|process| {
                 scope.spawn(move || {
                     let mut client = Client::start(home, process % 2 == 0);
-                    let mark = |number| format!("process {process}, edit {number}");
-                    let made = (0..count / PROCESSES).map(mark).enumerate();
-                    made.map(|(number, mark)| (call(&mut client, &mark, number), mark)).collect::<Vec<_>>()
+                    let label = |number| format!("process {process}, edit {number}");
+                    let results = (0..count / PROCESSES).map(label).enumerate();
+                    results.map(|(number, label)| (call(&mut client, &label, number), label)).collect::<Vec<_>>()
                 })
             })
             .collect();
-        for (answer, mark) in threads.into_iter().flat_map(|thread| thread.join().unwrap()) {
+        for (answer, label) in threads.into_iter().flat_map(|thread| thread.join().unwrap()) {
             match answer {
-                Ok(_) => done.push(mark),
-                Err(error) => refused.push((mark, error)),
+                Ok(_) => reported.push(label),
+                Err(error) => refused.push((label, error)),
             }
         }
     });
-    (done, refused)
+    (reported, refused)
 }
 
 /// Returns the number of occurrences of each line in all files.
@@ -74,60 +74,60 @@ fn lines(home: &Path) -> BTreeMap<String, usize> {
     lines
 }
 
-fn check(home: &Path, done: &[String], refused: &[(String, String)], times: usize) {
+fn check(home: &Path, reported: &[String], refused: &[(String, String)], times: usize) {
     let lines = lines(home);
-    for mark in done {
-        assert_eq!(lines.get(mark), Some(&times), "{mark} was reported");
+    for label in reported {
+        assert_eq!(lines.get(label), Some(&times), "{label} was reported");
     }
-    for (mark, cause) in refused {
-        assert_eq!(lines.get(mark), None, "{mark} was refused: {cause}");
+    for (label, cause) in refused {
+        assert_eq!(lines.get(label), None, "{label} was refused: {cause}");
     }
-    let strange = lines.len() - done.len() - 1;
+    let strange = lines.len() - reported.len() - 1;
     assert_eq!(strange, 0, "lines that nobody wrote");
 }
 
-fn insertion(mark: &str) -> serde_json::Value {
-    json!([{"old_text": END, "new_text": format!("{mark}\n{END}")}])
+fn insertion(label: &str) -> serde_json::Value {
+    json!([{"old_text": END, "new_text": format!("{label}\n{END}")}])
 }
 
 #[test]
 fn every_edit_that_was_reported_is_there() {
-    let (home, count) = (fixture(), asked(400));
-    let (done, refused) = together(home.path(), count, |client, mark, number| {
-        client.call("edit_file", &json!({"path": format!("{}.txt", number % FILES), "edits": insertion(mark)}))
+    let (home, count) = (fixture(), requested_count(400));
+    let (reported, refused) = together(home.path(), count, |client, label, number| {
+        client.call("edit_file", &json!({"path": format!("{}.txt", number % FILES), "edits": insertion(label)}))
     });
-    println!("{count} edits by {PROCESSES} processes: {} done, {} refused", done.len(), refused.len());
+    println!("{count} edits by {PROCESSES} processes: {} done, {} refused", reported.len(), refused.len());
     // The processes wait for each other, and each finds the end.
-    assert_eq!((done.len(), refused.len()), (count / PROCESSES * PROCESSES, 0), "{refused:?}");
-    check(home.path(), &done, &refused, 1);
+    assert_eq!((reported.len(), refused.len()), (count / PROCESSES * PROCESSES, 0), "{refused:?}");
+    check(home.path(), &reported, &refused, 1);
 }
 
 #[test]
-fn with_if_match_an_edit_of_what_another_changed_is_refused() {
-    let (home, count) = (fixture(), asked(400));
-    let (done, refused) = together(home.path(), count, |client, mark, number| {
+fn with_if_match_an_edit_of_a_changed_file_is_refused() {
+    let (home, count) = (fixture(), requested_count(400));
+    let (reported, refused) = together(home.path(), count, |client, label, number| {
         let path = format!("{}.txt", number % FILES);
         let etag = client.call("stat", &json!({"path": path})).unwrap()["etag"].clone();
         assert!(etag.is_string(), "{etag}");
-        client.call("edit_file", &json!({"path": path, "if_match": etag, "edits": insertion(mark)}))
+        client.call("edit_file", &json!({"path": path, "if_match": etag, "edits": insertion(label)}))
     });
-    println!("{count} edits with if_match: {} done, {} refused", done.len(), refused.len());
-    assert!(done.len() >= FILES && !refused.is_empty(), "{} done, {} refused", done.len(), refused.len());
+    println!("{count} edits with if_match: {} done, {} refused", reported.len(), refused.len());
+    assert!(reported.len() >= FILES && !refused.is_empty(), "{} done, {} refused", reported.len(), refused.len());
     assert!(refused.iter().all(|(_, cause)| cause.contains("since it was read")), "{refused:?}");
-    check(home.path(), &done, &refused, 1);
+    check(home.path(), &reported, &refused, 1);
 }
 
 #[test]
 fn patches_of_the_same_files_end_as_one_after_another() {
-    let (home, count) = (fixture(), asked(160));
-    let (done, refused) = together(home.path(), count, |client, mark, _| {
-        let hunk = |file| format!("*** Update File: {file}.txt\n@@\n+{mark}\n {END}");
+    let (home, count) = (fixture(), requested_count(160));
+    let (reported, refused) = together(home.path(), count, |client, label, _| {
+        let hunk = |file| format!("*** Update File: {file}.txt\n@@\n+{label}\n {END}");
         let hunks: String = (0..FILES).map(hunk).collect();
         client.call("apply_patch", &json!({"patch": format!("*** Begin Patch\n{hunks}*** End Patch\n")}))
     });
-    println!("{count} patches of {FILES} files: {} done, {} refused", done.len(), refused.len());
-    assert_eq!(done.len(), count / PROCESSES * PROCESSES, "{refused:?}");
-    check(home.path(), &done, &refused, FILES);
+    println!("{count} patches of {FILES} files: {} done, {} refused", reported.len(), refused.len());
+    assert_eq!(reported.len(), count / PROCESSES * PROCESSES, "{refused:?}");
+    check(home.path(), &reported, &refused, FILES);
     let first = fs::read(path(home.path(), 0)).unwrap();
     assert!((1..FILES).all(|file| fs::read(path(home.path(), file)).unwrap() == first), "all in one order");
 }
@@ -169,7 +169,7 @@ fn a_commit_overwrites_no_change_of_the_base() {
     let home = TempDir::new().unwrap();
     fs::create_dir(home.path().join("work")).unwrap();
     fs::write(path(home.path(), 0), "").unwrap();
-    let line = |mark: String| json!({"path": "0.txt", "content": mark, "append": true});
+    let line = |label: String| json!({"path": "0.txt", "content": label, "append": true});
     let is_over = AtomicBool::new(false);
     let reported = thread::scope(|scope| {
         let base = scope.spawn(|| {
@@ -197,9 +197,9 @@ fn a_commit_overwrites_no_change_of_the_base() {
     assert_eq!(content.lines().filter(|line| line.starts_with("base ")).count(), reported);
 }
 
-fn overlay_command(home: &Path, verb: &str) -> bool {
+fn overlay_command(home: &Path, command_name: &str) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-    command.args(["overlay", verb, "o", "--root", "work"]).current_dir(home);
+    command.args(["overlay", command_name, "o", "--root", "work"]).current_dir(home);
     command.env("PADDOCK_STATE_DIR", home.join("state")).env("XDG_CONFIG_HOME", home);
     command.output().unwrap().status.success()
 }

@@ -34,20 +34,20 @@ impl Drop for Small {
 }
 
 fn tree(top: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
-    let mut found = BTreeMap::new();
+    let mut nodes = BTreeMap::new();
     for entry in fs::read_dir(top).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         match entry.file_type().unwrap().is_dir() {
             true => {
-                found.extend(tree(&entry.path()).into_iter().map(|(path, node)| (format!("{name}/{path}"), node)));
-                found.insert(name, None);
+                nodes.extend(tree(&entry.path()).into_iter().map(|(path, node)| (format!("{name}/{path}"), node)));
+                nodes.insert(name, None);
             }
             false => {
-                found.insert(name, Some(fs::read(entry.path()).unwrap()));
+                nodes.insert(name, Some(fs::read(entry.path()).unwrap()));
             }
         }
     }
-    found
+    nodes
 }
 
 fn changes() -> [(&'static str, Value); 7] {
@@ -66,8 +66,8 @@ fn changes() -> [(&'static str, Value); 7] {
 
 /// Makes each change on a file system with this little free space, and fails unless the change was made completely or
 /// not at all.
-fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
-    let (mut done, mut refused) = (0, 0);
+fn on_small_filesystem(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
+    let (mut successes, mut refused) = (0, 0);
     for (tool, arguments) in changes() {
         let small = Small::mount(options)?;
         let root = small.0.path().join("work");
@@ -83,7 +83,7 @@ fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
         let after = tree(&root);
         match &outcome.error {
             None => {
-                done += 1;
+                successes += 1;
                 assert_ne!(before, after, "{tool}");
             }
             Some(error) => {
@@ -96,14 +96,14 @@ fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
         fs::remove_dir_all(small.0.path().join("filler")).unwrap();
         assert!(workspace.call("write_file", r#"{"path": "last.txt", "content": "room"}"#).ok);
     }
-    Some((done, refused))
+    Some((successes, refused))
 }
 
 #[test]
-fn without_room_a_change_is_made_or_refused() {
-    let (mut done, mut refused) = (0, 0);
+fn without_space_a_change_is_made_or_refused() {
+    let (mut successes, mut refused) = (0, 0);
     for pages in 0..PAGES {
-        let room = with_room(&format!("size={}", PAGES * PAGE), |top| {
+        let counts = on_small_filesystem(&format!("size={}", PAGES * PAGE), |top| {
             let used = PAGE * pages;
             fs::create_dir(top.join("filler")).unwrap();
             let filler = top.join("filler/file");
@@ -114,35 +114,35 @@ fn without_room_a_change_is_made_or_refused() {
             let full = file.metadata().unwrap().len();
             file.set_len(full.saturating_sub(used as u64)).unwrap();
         });
-        let Some(room) = room else {
+        let Some(counts) = counts else {
             println!("skipped: this user may mount no tmpfs");
             return;
         };
-        (done, refused) = (done + room.0, refused + room.1);
+        (successes, refused) = (successes + counts.0, refused + counts.1);
     }
-    println!("a small tmpfs: {done} changes made, {refused} refused");
-    assert!(done > 0 && refused > 0, "{done} made, {refused} refused");
+    println!("a small tmpfs: {successes} changes made, {refused} refused");
+    assert!(successes > 0 && refused > 0, "{successes} made, {refused} refused");
 }
 
 #[test]
 fn without_inodes_a_change_is_made_or_refused() {
-    let (mut done, mut refused) = (0, 0);
+    let (mut successes, mut refused) = (0, 0);
     for free in 0..20 {
-        let room = with_room("size=1m,nr_inodes=80", |top| {
+        let counts = on_small_filesystem("size=1m,nr_inodes=80", |top| {
             let fillers = top.join("filler");
             fs::create_dir(&fillers).unwrap();
-            let made: Vec<_> = (0..)
+            let filler_paths: Vec<_> = (0..)
                 .map(|number| fillers.join(format!("{number}")))
                 .take_while(|path| fs::write(path, []).is_ok())
                 .collect();
-            made.iter().rev().take(free).for_each(|path| fs::remove_file(path).unwrap());
+            filler_paths.iter().rev().take(free).for_each(|path| fs::remove_file(path).unwrap());
         });
-        let Some(room) = room else {
+        let Some(counts) = counts else {
             println!("skipped: this user may mount no tmpfs");
             return;
         };
-        (done, refused) = (done + room.0, refused + room.1);
+        (successes, refused) = (successes + counts.0, refused + counts.1);
     }
-    println!("a tmpfs of few inodes: {done} changes made, {refused} refused");
-    assert!(done > 0 && refused > 0, "{done} made, {refused} refused");
+    println!("a tmpfs of few inodes: {successes} changes made, {refused} refused");
+    assert!(successes > 0 && refused > 0, "{successes} made, {refused} refused");
 }

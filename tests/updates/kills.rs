@@ -11,7 +11,7 @@ use super::client::Client;
 
 const FILES: [&str; 4] = ["a.txt", "in/b.txt", "in/c.txt", "d.txt"];
 
-fn asked() -> usize {
+fn requested_kills() -> usize {
     std::env::var("PADDOCK_KILLS").map_or(40, |count| count.parse().unwrap())
 }
 
@@ -23,7 +23,7 @@ fn a_process_killed_at_any_time_leaves_one_version() {
         fs::write(home.path().join("work").join(file), content(0)).unwrap();
     }
     let mut random = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
-    let (mut version, mut changes, kills) = (0, 0, asked());
+    let (mut version, mut changes, kills) = (0, 0, requested_kills());
     let mut met = [0; 3];
     for kill in 0..kills {
         let client = Client::start(home.path(), kill % 2 == 0);
@@ -37,11 +37,16 @@ fn a_process_killed_at_any_time_leaves_one_version() {
             next += 1;
             ("apply_patch", patch(next))
         });
-        let found = recovered(home.path());
-        let done = found.checked_sub(version).unwrap_or_else(|| panic!("kill {kill}: {found} after {version}"));
-        assert!(done == reported || done == reported + 1, "kill {kill}: {done} done, {reported} reported");
-        met[if done == 0 { 0 } else { 1 + done - reported }] += 1;
-        (version, changes) = (found, changes + done);
+        let recovered_version = recovered(home.path());
+        let changes_done = recovered_version
+            .checked_sub(version)
+            .unwrap_or_else(|| panic!("kill {kill}: {recovered_version} after {version}"));
+        assert!(
+            changes_done == reported || changes_done == reported + 1,
+            "kill {kill}: {changes_done} done, {reported} reported"
+        );
+        met[if changes_done == 0 { 0 } else { 1 + changes_done - reported }] += 1;
+        (version, changes) = (recovered_version, changes + changes_done);
         assert!(started.elapsed() < Duration::from_secs(30), "kill {kill} took too long");
     }
     println!(

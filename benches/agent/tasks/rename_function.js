@@ -1,5 +1,5 @@
 // A function that eleven files use gets another name; `parse_amount_strict` keeps its name.
-const places = {
+const definitions = {
   "docs/guide.md": ["`parse_amount` reads an amount"],
   "src/amount.rs": ["pub fn parse_amount(text"],
   "src/book.rs": ["amount::{parse_amount, Amount}", "let amount = parse_amount(amount, line)?;"],
@@ -13,7 +13,7 @@ const places = {
   "tests/parse.rs": ["use ledger::{parse_amount, parse_amount_strict", "assert_eq!(parse_amount(\"1,250.00\", 1)"],
 };
 const renamed = (text) => text.replace("parse_amount", "read_amount");
-const files = Object.keys(places);
+const files = Object.keys(definitions);
 /** Their names, since an answer may list them by directory. */
 const names = files.map((file) => file.split("/").at(-1));
 
@@ -35,7 +35,7 @@ export default {
   ],
   anthropic: [
     { tool: "grep", args: { pattern: "\\bparse_amount\\b" }, says: names },
-    ...files.flatMap((file) => places[file].map((old) => ({
+    ...files.flatMap((file) => definitions[file].map((old) => ({
       tool: "str_replace_based_edit_tool",
       args: { command: "str_replace", path: file, old_str: old, new_str: renamed(old) },
     }))),
@@ -48,7 +48,7 @@ export default {
     },
     ...files.map((file) => ({
       tool: "edit_file",
-      args: { path: `{root}/${file}`, edits: places[file].map((old) => ({ oldText: old, newText: renamed(old) })) },
+      args: { path: `{root}/${file}`, edits: definitions[file].map((old) => ({ oldText: old, newText: renamed(old) })) },
     })),
   ],
 };

@@ -58,12 +58,12 @@ impl Answer {
             let count = file.get("count").and_then(Value::as_u64).map_or_else(String::new, |count| count.to_string());
             facts.insert((string(file.get("path")), count));
         }
-        for found in each("matches") {
-            let path = string(found.get("path"));
-            facts.insert((path.clone(), shown(found, ':')));
+        for hit in each("matches") {
+            let path = string(hit.get("path"));
+            facts.insert((path.clone(), numbered_line(hit, ':')));
             for around in ["before", "after"] {
-                let lines = found.get(around).and_then(Value::as_array).into_iter().flatten();
-                facts.extend(lines.map(|line| (path.clone(), shown(line, '-'))));
+                let lines = hit.get(around).and_then(Value::as_array).into_iter().flatten();
+                facts.extend(lines.map(|line| (path.clone(), numbered_line(line, '-'))));
             }
         }
         Self(facts)
@@ -117,8 +117,8 @@ fn relative(path: &str) -> String {
     path.strip_prefix("./").unwrap_or(path).trim_end_matches('/').to_owned()
 }
 
-fn shown(line: &Value, mark: char) -> String {
-    format!("{}{mark}{}", line.get("line").and_then(Value::as_u64).unwrap_or_default(), string(line.get("text")))
+fn numbered_line(line: &Value, separator: char) -> String {
+    format!("{}{separator}{}", line.get("line").and_then(Value::as_u64).unwrap_or_default(), string(line.get("text")))
 }
 
 fn string(value: Option<&Value>) -> String {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_names_who_has_what() {
+    fn a_difference_names_the_program_and_the_fact() {
         let (one, two) = (printed(Form::Names, "a\nb"), printed(Form::Names, "a"));
         assert_eq!(one.first_difference("rg", &one, "fd"), None);
         assert_eq!(one.first_difference("rg", &two, "fd").unwrap(), "rg has `b` ``, fd has not (2 and 1 facts)");

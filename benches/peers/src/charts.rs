@@ -4,9 +4,9 @@ use std::fs;
 
 use anyhow::Result;
 
+use crate::directories;
 use crate::measure::Row;
 use crate::paddock::{BATCH, CALL};
-use crate::places;
 use crate::report::{Size, time_text};
 use crate::svg::{Anchor, GRID, INK, Svg};
 use crate::trees::{Kind, grouped};
@@ -26,7 +26,7 @@ const RATIOS: [(&str, &str); 2] = [(CALL, "#1f6feb"), (BATCH, "#39a0c9")];
 /// Writes the charts for which these rows have data to `benches/charts/`, removes charts of other runs, and returns the
 /// names of the written files.
 pub fn write(rows: &[Row], sizes: &[Size]) -> Result<Vec<&'static str>> {
-    let dir = places::repository().join("benches/charts");
+    let dir = directories::repository().join("benches/charts");
     fs::create_dir_all(&dir)?;
     let generated = sizes.iter().rfind(|size| size.kind != Kind::Registry);
     let registry = sizes.iter().find(|size| size.kind == Kind::Registry);
@@ -109,9 +109,9 @@ fn axes(svg: &mut Svg, x: &Scale, y: &Scale, trees: &[&Size]) {
         svg.text((x.from - 10.0, height + 4.0), Anchor::End, INK, &short_time(exponent));
     }
     for size in trees {
-        let place = x.at(size.files as f64);
-        svg.line((place, y.from), (place, y.to), GRID, false);
-        svg.text((place, y.from + 20.0), Anchor::Middle, INK, &grouped(size.files));
+        let x_position = x.at(size.files as f64);
+        svg.line((x_position, y.from), (x_position, y.to), GRID, false);
+        svg.text((x_position, y.from + 20.0), Anchor::Middle, INK, &grouped(size.files));
     }
     svg.text((f64::midpoint(x.from, x.to), y.from + 42.0), Anchor::Middle, INK, "files");
 }
@@ -152,23 +152,23 @@ fn ratios(rows: &[Row], tree: &Size) -> Option<String> {
         .filter(|row| row.group == grep::GROUP && row.tree == name && row.ratio(CALL, "rg").is_some())
         .collect();
     let all = rows.iter().flat_map(|row| RATIOS.iter().filter_map(|(name, _)| row.ratio(name, "rg")));
-    let most = all.fold(None, |most: Option<f64>, ratio| Some(most.unwrap_or(1.0).max(ratio)))?.ceil();
-    let width = |ratio: f64| ratio / most * (RIGHT - LEFT);
+    let max_ratio = all.fold(None, |max_ratio: Option<f64>, ratio| Some(max_ratio.unwrap_or(1.0).max(ratio)))?.ceil();
+    let width = |ratio: f64| ratio / max_ratio * (RIGHT - LEFT);
     let bottom = TOP + STEP * rows.len() as f64;
     let mut svg = Svg::new(700.0, bottom + 50.0, "Time of searches as a multiple of ripgrep's");
     svg.text((20.0, 24.0), Anchor::Start, INK, &format!("Time of a search over {name}, as a multiple of ripgrep's"));
-    for (place, (name, colour)) in RATIOS.iter().enumerate() {
-        let left = LEFT + 150.0 * place as f64;
+    for (index, (name, colour)) in RATIOS.iter().enumerate() {
+        let left = LEFT + 150.0 * index as f64;
         svg.bar((left, 38.0), (12.0, 12.0), colour);
         svg.text((left + 18.0, 49.0), Anchor::Start, INK, name);
     }
-    ticks(&mut svg, most, bottom);
+    ticks(&mut svg, max_ratio, bottom);
     for (number, row) in rows.iter().enumerate() {
         let top = TOP + STEP * number as f64;
         svg.text((LEFT - 10.0, top + 21.0), Anchor::End, INK, &row.work);
-        for (place, (name, colour)) in RATIOS.iter().enumerate() {
+        for (index, (name, colour)) in RATIOS.iter().enumerate() {
             let Some(ratio) = row.ratio(name, "rg") else { continue };
-            let height = top + 4.0 + 15.0 * place as f64;
+            let height = top + 4.0 + 15.0 * index as f64;
             svg.bar((LEFT, height), (width(ratio), 13.0), colour);
             svg.text((LEFT + width(ratio) + 6.0, height + 11.0), Anchor::Start, INK, &format!("{ratio:.2}"));
         }
@@ -178,14 +178,14 @@ fn ratios(rows: &[Row], tree: &Size) -> Option<String> {
     Some(svg.finish())
 }
 
-fn ticks(svg: &mut Svg, most: f64, bottom: f64) {
+fn ticks(svg: &mut Svg, max_ratio: f64, bottom: f64) {
     // The axis has at most ten ticks, whatever the largest ratio is.
-    let step = (most / 10.0).ceil().max(1.0);
+    let step = (max_ratio / 10.0).ceil().max(1.0);
     let mut ratio = 0.0;
-    while ratio <= most {
-        let place = LEFT + ratio / most * (RIGHT - LEFT);
-        svg.line((place, TOP - 6.0), (place, bottom), GRID, false);
-        svg.text((place, bottom + 18.0), Anchor::Middle, INK, &format!("{ratio}"));
+    while ratio <= max_ratio {
+        let x_position = LEFT + ratio / max_ratio * (RIGHT - LEFT);
+        svg.line((x_position, TOP - 6.0), (x_position, bottom), GRID, false);
+        svg.text((x_position, bottom + 18.0), Anchor::Middle, INK, &format!("{ratio}"));
         ratio += step;
     }
     svg.text(

@@ -9,14 +9,14 @@ use clap::{Parser, Subcommand};
 
 mod answers;
 mod charts;
-mod guard;
-mod kept;
+mod directories;
+mod line_process;
 mod mcp;
 mod measure;
 mod paddock;
 mod peers;
-mod places;
 mod process;
+mod regression_check;
 mod report;
 mod svg;
 mod text;
@@ -86,7 +86,7 @@ fn run(args: &Args) -> Result<bool> {
         None => peers::build_paddock()?,
     };
     if args.quick {
-        return guard::run(paddock, args.record);
+        return regression_check::run(paddock, args.record);
     }
     let peers = Peers::prepare()?;
     let bench = Bench { paddock, peers, rounds: args.rounds.max(1), load: report::load(), only: &[] };

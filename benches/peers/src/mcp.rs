@@ -6,24 +6,24 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::kept::Kept;
+use crate::line_process::LineProcess;
 
 const PROTOCOL: &str = "2025-06-18";
 
 /// A server that has been initialized.
 pub struct Server {
-    kept: Kept,
+    process: LineProcess,
     last_id: u64,
 }
 
 impl Server {
     /// Starts a server and initializes the MCP session.
     pub fn start(name: &str, command: Command) -> Result<Self> {
-        let mut server = Self { kept: Kept::start(name, command)?, last_id: 0 };
+        let mut server = Self { process: LineProcess::start(name, command)?, last_id: 0 };
         let client = json!({"name": "paddock-peers", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client});
         server.request("initialize", &hello)?;
-        server.kept.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        server.process.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         Ok(server)
     }
 
@@ -35,14 +35,14 @@ impl Server {
 
     /// Returns the peak memory of the server in KiB.
     pub fn peak_kib(&self) -> Option<u64> {
-        self.kept.peak_kib()
+        self.process.peak_kib()
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Result<(Duration, Vec<u8>)> {
         self.last_id += 1;
         let id = self.last_id;
         let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        self.kept.ask(line.as_bytes(), |answer| has_id(answer, id))
+        self.process.request_line(line.as_bytes(), |answer| has_id(answer, id))
     }
 }
 
@@ -66,8 +66,8 @@ pub fn result(answer: &[u8]) -> Result<Value> {
     let mut answer: Value = serde_json::from_slice(answer).context("an answer is no JSON")?;
     let failed = answer.pointer("/result/isError").and_then(Value::as_bool).unwrap_or(false);
     if failed || answer.get("error").is_some() {
-        let said = answer.pointer("/result/content/0/text").and_then(Value::as_str);
-        bail!("{}", crate::process::clipped(&said.map_or_else(|| answer.to_string(), str::to_owned)));
+        let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+        bail!("{}", crate::process::clipped(&text.map_or_else(|| answer.to_string(), str::to_owned)));
     }
     answer.get_mut("result").map(Value::take).context("an answer without a result")
 }

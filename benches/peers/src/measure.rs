@@ -187,13 +187,13 @@ mod tests {
     #[test]
     fn entrants_take_turns_and_differences_are_found() {
         let order = &std::cell::RefCell::new(Vec::new());
-        let entrant = |name: &'static str, said: &'static str| Entrant {
+        let entrant = |name: &'static str, answer_text: &'static str| Entrant {
             name,
             run: Box::new(move |round| {
                 order.borrow_mut().push((name, round));
                 Ok(Run { time: Duration::from_millis(1), outputs: Vec::new() })
             }),
-            answer: Box::new(move |_| Ok(Answer::text(said))),
+            answer: Box::new(move |_| Ok(Answer::text(answer_text))),
             peak: None,
         };
         let mut row = Row::new("g", "t", "w");

@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::answers::Answer;
-use crate::kept::Kept;
+use crate::directories;
+use crate::line_process::LineProcess;
 use crate::measure::{Entrant, PeakFinder};
-use crate::places;
 use crate::process::{Invocation, Run};
 
 /// Name of the entrant with one process per call.
@@ -29,8 +29,8 @@ pub struct Paddock {
     binary: PathBuf,
     options: Vec<OsString>,
     root: PathBuf,
-    kept: RefCell<Kept>,
-    kept_single: RefCell<Kept>,
+    batch: RefCell<LineProcess>,
+    single_batch: RefCell<LineProcess>,
 }
 
 /// Environment variable for a single thread.
@@ -46,10 +46,10 @@ impl Paddock {
         let start = |threads: Option<(&str, &str)>| {
             let mut command = Command::new(binary);
             command.arg("batch").args(&options).envs(threads);
-            Kept::start("paddock batch", command).map(RefCell::new)
+            LineProcess::start("paddock batch", command).map(RefCell::new)
         };
-        let (kept, kept_single) = (start(None)?, start(Some(SINGLE))?);
-        Ok(Self { binary: binary.to_owned(), root: root.to_owned(), options, kept, kept_single })
+        let (batch, single_batch) = (start(None)?, start(Some(SINGLE))?);
+        Ok(Self { binary: binary.to_owned(), root: root.to_owned(), options, batch, single_batch })
     }
 
     /// Returns the arguments of all pages, found by following the cursors. The timed runs request the same pages again.
@@ -57,7 +57,7 @@ impl Paddock {
         let mut pages = vec![arguments.clone()];
         loop {
             let last = pages.last().context("there is a page")?;
-            let (_, answer) = self.kept.borrow_mut().ask(&line(tool, last), |_| true)?;
+            let (_, answer) = self.batch.borrow_mut().request_line(&line(tool, last), |_| true)?;
             let Some(cursor) = result(&answer)?.get("next_cursor").filter(|cursor| cursor.is_string()).cloned() else {
                 return Ok(pages);
             };
@@ -76,11 +76,13 @@ impl Paddock {
         answer: fn(&[Value]) -> Result<Answer>,
     ) -> Vec<Entrant<'a>> {
         let turns = vec![pages.clone()];
-        let mut entrants =
-            vec![self.called(CALL, tool, turns.clone(), answer), self.asked(BATCH, tool, turns.clone(), answer)];
+        let mut entrants = vec![
+            self.called(CALL, tool, turns.clone(), answer),
+            self.batch_entrant(BATCH, tool, turns.clone(), answer),
+        ];
         if with_single {
             entrants.push(self.called(CALL_1, tool, turns.clone(), answer));
-            entrants.push(self.asked(BATCH_1, tool, turns, answer));
+            entrants.push(self.batch_entrant(BATCH_1, tool, turns, answer));
         }
         entrants
     }
@@ -111,19 +113,19 @@ impl Paddock {
 
     /// Returns the entrant that uses one process for all pages. If `turns` has several elements, successive runs use
     /// successive elements.
-    pub fn asked<'a>(
+    pub fn batch_entrant<'a>(
         &'a self,
         name: &'static str,
         tool: &'static str,
         turns: Vec<Pages>,
         answer: fn(&[Value]) -> Result<Answer>,
     ) -> Entrant<'a> {
-        let kept = if name == BATCH_1 { &self.kept_single } else { &self.kept };
+        let process = if name == BATCH_1 { &self.single_batch } else { &self.batch };
         let turns: Vec<Vec<Vec<u8>>> =
             turns.iter().map(|pages| pages.iter().map(|arguments| line(tool, arguments)).collect()).collect();
         Entrant {
             name,
-            run: Box::new(move |round| ask_each(&mut kept.borrow_mut(), turn(&turns, round)?)),
+            run: Box::new(move |round| request_each(&mut process.borrow_mut(), turn(&turns, round)?)),
             answer: Box::new(move |outputs| answer(&results(outputs)?)),
             peak: None,
         }
@@ -131,7 +133,7 @@ impl Paddock {
 
     /// Returns the entrant with one thread that receives the same call `count` times in one write. The measurement then
     /// contains no wake-up of a process per call, which takes longer than a call on an idle machine.
-    pub fn asked_at_once<'a>(
+    pub fn batch_entrant_at_once<'a>(
         &'a self,
         tool: &'static str,
         arguments: &Value,
@@ -140,10 +142,10 @@ impl Paddock {
     ) -> Entrant<'a> {
         let lines = line(tool, arguments).repeat(count);
         let run = move |_| {
-            let mut kept = self.kept_single.borrow_mut();
+            let mut process = self.single_batch.borrow_mut();
             let start = Instant::now();
-            kept.send(&lines)?;
-            let answers = (0..count).map(|_| kept.receive(|_| true)).collect::<Result<Vec<_>>>()?;
+            process.send(&lines)?;
+            let answers = (0..count).map(|_| process.receive(|_| true)).collect::<Result<Vec<_>>>()?;
             let time = start.elapsed();
             Ok(Run { time, outputs: answers.into_iter().take(1).collect() })
         };
@@ -160,7 +162,7 @@ impl Paddock {
 
 /// Returns the options of every Paddock process: the root, limits that no task reaches, and a separate state directory.
 pub fn options(root: &Path) -> Result<Vec<OsString>> {
-    let policy = places::trees()?.join("policy.json");
+    let policy = directories::trees()?.join("policy.json");
     let limits = json!({
         "max_lines": 1_000_000,
         "max_line_chars": 1_000_000,
@@ -168,7 +170,7 @@ pub fn options(root: &Path) -> Result<Vec<OsString>> {
         "max_time_ms": 600_000,
     });
     std::fs::write(&policy, json!({ "limits": limits }).to_string())?;
-    let state = places::trees()?.join("state");
+    let state = directories::trees()?.join("state");
     std::fs::create_dir_all(&state)?;
     let each = [("--root", root), ("--policy", &policy), ("--state-dir", &state)];
     Ok(each.into_iter().flat_map(|(option, path)| [option.into(), path.as_os_str().to_owned()]).collect())
@@ -185,10 +187,10 @@ pub fn run_each(invocations: &[Invocation]) -> Result<Run> {
     Ok(run)
 }
 
-fn ask_each(kept: &mut Kept, lines: &[Vec<u8>]) -> Result<Run> {
+fn request_each(process: &mut LineProcess, lines: &[Vec<u8>]) -> Result<Run> {
     let mut run = Run { time: Duration::ZERO, outputs: Vec::new() };
     for line in lines {
-        let (time, output) = kept.ask(line, |_| true)?;
+        let (time, output) = process.request_line(line, |_| true)?;
         run.time += time;
         run.outputs.push(output);
     }
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_go_round() {
+    fn turns_repeat_in_order() {
         assert_eq!(turn(&[1, 2], 3).unwrap(), &2);
         assert!(turn::<u8>(&[], 0).is_err());
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::places;
+use crate::directories;
 
 const RIPGREP: &str = "15.2.0";
 const FD: &str = "10.5.0";
@@ -56,7 +56,7 @@ impl Peers {
     /// Finds the installed peers and installs missing ones. The first builds take minutes.
     pub fn prepare() -> Result<Self> {
         let mut peers = Self::default();
-        let root = places::installed()?;
+        let root = directories::installed()?;
         peers.rg = peers.keep("ripgrep", cargo(&root, "ripgrep", "rg", RIPGREP));
         peers.fd = peers.keep("fd", cargo(&root, "fd-find", "fd", FD));
         peers.rust_mcp =
@@ -93,8 +93,8 @@ impl Peers {
         each.into_iter().filter_map(|(name, peer)| Some((name, peer.as_ref()?.version.clone()))).collect()
     }
 
-    fn keep(&mut self, name: &'static str, found: Result<Peer>) -> Option<Peer> {
-        match found {
+    fn keep(&mut self, name: &'static str, peer: Result<Peer>) -> Option<Peer> {
+        match peer {
             Ok(peer) => Some(peer),
             Err(cause) => {
                 eprintln!("NOT HERE: {name} takes no part: {cause:#}");
@@ -107,20 +107,20 @@ impl Peers {
 
 /// Finds a program on the `PATH`.
 pub fn system(name: &str) -> Result<Peer> {
-    let version = said(Command::new(name).arg("--version"))?;
+    let version = output_of(Command::new(name).arg("--version"))?;
     Ok(Peer { program: name.into(), version })
 }
 
 fn interpreter(name: &str, flag: &str, asks_itself: &str) -> Result<Peer> {
-    let program = said(Command::new(name).args([flag, asks_itself]))?;
-    let version = said(Command::new(&program).arg("--version"))?;
+    let program = output_of(Command::new(name).args([flag, asks_itself]))?;
+    let version = output_of(Command::new(&program).arg("--version"))?;
     Ok(Peer { program: program.into(), version })
 }
 
 fn cargo(root: &Path, package: &str, binary: &str, version: &str) -> Result<Peer> {
     let program = root.join("bin").join(binary);
-    let found = said(Command::new(&program).arg("--version")).unwrap_or_default();
-    if !found.contains(version) {
+    let installed_version = output_of(Command::new(&program).arg("--version")).unwrap_or_default();
+    if !installed_version.contains(version) {
         eprintln!("installing {package} {version}");
         let mut command = Command::new("cargo");
         command.args(["install", "--locked", "--root"]).arg(root).args([package, "--version", version]);
@@ -128,7 +128,7 @@ fn cargo(root: &Path, package: &str, binary: &str, version: &str) -> Result<Peer
         command.current_dir(std::env::temp_dir());
         run(&mut command)?;
     }
-    let version = said(Command::new(&program).arg("--version"))?;
+    let version = output_of(Command::new(&program).arg("--version"))?;
     Ok(Peer { program, version })
 }
 
@@ -154,12 +154,12 @@ fn installed_version(package: &Path) -> Option<String> {
 /// Builds Paddock with the profile of released binaries.
 pub fn build_paddock() -> Result<PathBuf> {
     let mut command = Command::new("cargo");
-    run(command.args(["build", "--profile", "dist", "--bin", "paddock"]).current_dir(places::repository()))?;
-    Ok(places::repository().join("target/dist/paddock"))
+    run(command.args(["build", "--profile", "dist", "--bin", "paddock"]).current_dir(directories::repository()))?;
+    Ok(directories::repository().join("target/dist/paddock"))
 }
 
 /// Returns the first line of a program's output.
-pub fn said(command: &mut Command) -> Result<String> {
+pub fn output_of(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run {}", command.get_program().display()))?;
     let text = String::from_utf8_lossy(&output.stdout);

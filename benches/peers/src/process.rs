@@ -77,8 +77,8 @@ impl Invocation {
         let time = start.elapsed();
         let fine = status.success() || self.may_find_nothing && status.code() == Some(1);
         if !fine {
-            let said = String::from_utf8_lossy(&output);
-            bail!("{} ended with {status}: {}", self.program.display(), clipped(said.trim()));
+            let output_text = String::from_utf8_lossy(&output);
+            bail!("{} ended with {status}: {}", self.program.display(), clipped(output_text.trim()));
         }
         Ok((time, output))
     }

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::directories;
 use crate::measure::Row;
 use crate::paddock::{BATCH, BATCH_1, CALL, CALL_1};
-use crate::peers::said;
-use crate::places;
+use crate::peers::output_of;
 use crate::trees::{Kind, grouped};
 use crate::work::{Bench, change, grep, names, read, servers};
 
@@ -55,12 +55,12 @@ pub fn write(bench: &Bench, rows: &[Row], sizes: &[Size], charts: &[&str]) -> Re
     served(&mut text, rows);
     memory(&mut text, rows);
     left_out(&mut text, bench, rows);
-    fs::write(places::repository().join("benches/PEERS.md"), text.replace("\n\n\n", "\n\n"))?;
+    fs::write(directories::repository().join("benches/PEERS.md"), text.replace("\n\n\n", "\n\n"))?;
     Ok(())
 }
 
 fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
-    let date = said(Command::new("date").args(["-u", "+%Y-%m-%d"])).unwrap_or_default();
+    let date = output_of(Command::new("date").args(["-u", "+%Y-%m-%d"])).unwrap_or_default();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel: Vec<_> = kernel.trim().split('.').take(2).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -72,7 +72,7 @@ fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
     let agreed = rows.iter().filter(|row| row.mismatch.is_none()).count();
     push(text, &format!("Pieces of work: {}; all programs gave the same answer in {agreed} of them.\n", rows.len()));
     push(text, "| program | version |\n| --- | --- |");
-    let paddock = said(Command::new(&bench.paddock).arg("--version")).unwrap_or_default();
+    let paddock = output_of(Command::new(&bench.paddock).arg("--version")).unwrap_or_default();
     push(text, &format!("| paddock | {paddock} |"));
     for (name, version) in bench.peers.versions() {
         push(text, &format!("| {name} | {version} |"));
@@ -166,8 +166,8 @@ fn served(text: &mut String, rows: &[Row]) {
 
 fn memory(text: &mut String, rows: &[Row]) {
     push(text, "\n## Memory of a search\n\nMost memory of the whole process.\n");
-    let is_shown = |row: &&Row| row.group == grep::GROUP && row.work.ends_with("everything");
-    let mut rows: Vec<_> = rows.iter().filter(is_shown).collect();
+    let is_everything_row = |row: &&Row| row.group == grep::GROUP && row.work.ends_with("everything");
+    let mut rows: Vec<_> = rows.iter().filter(is_everything_row).collect();
     // The last row is of the largest tree or of the crate registry.
     let last = rows.last().map(|row| row.tree.clone());
     rows.retain(|row| Some(&row.tree) == last.as_ref());
@@ -190,9 +190,9 @@ fn left_out(text: &mut String, bench: &Bench, rows: &[Row]) {
         }
     }
     for ((name, reason), work) in reasons {
-        let shown: Vec<_> = work.iter().take(3).copied().collect();
+        let first: Vec<_> = work.iter().take(3).copied().collect();
         let more = if work.len() > 3 { format!(" and {} more", work.len() - 3) } else { String::new() };
-        push(text, &format!("- {name}: {reason} ({}{more})", shown.join("; ")));
+        push(text, &format!("- {name}: {reason} ({}{more})", first.join("; ")));
     }
     for row in rows {
         if let Some(difference) = &row.mismatch {

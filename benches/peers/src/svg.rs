@@ -45,8 +45,9 @@ impl Svg {
 
     /// Adds a bar.
     pub fn bar(&mut self, at: (f64, f64), size: (f64, f64), colour: &str) {
-        let place = format!("x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"", at.0, at.1, size.0, size.1);
-        self.push(&format!("<rect {place} rx=\"2\" fill=\"{colour}\"/>"));
+        let attributes =
+            format!("x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"", at.0, at.1, size.0, size.1);
+        self.push(&format!("<rect {attributes} rx=\"2\" fill=\"{colour}\"/>"));
     }
 
     /// Adds a line through marked points.
@@ -66,8 +67,8 @@ impl Svg {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let place = format!("x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\"", at.0, at.1);
-        self.push(&format!("<text {place} fill=\"{colour}\">{}</text>", escaped(text)));
+        let attributes = format!("x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\"", at.0, at.1);
+        self.push(&format!("<text {attributes} fill=\"{colour}\">{}</text>", escaped(text)));
     }
 
     /// Returns the complete SVG document.

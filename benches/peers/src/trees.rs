@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 
-use crate::places;
+use crate::directories;
 use crate::text::{Random, source};
 
 /// Average size of a generated file in bytes.
@@ -66,20 +66,22 @@ impl Tree {
     /// Returns the tree, created if it does not exist.
     pub fn prepare(kind: Kind) -> Result<Self> {
         let top = match kind {
-            Kind::Registry => places::registry()?,
-            Kind::Generated(files) => made_once(&format!("source-{files}-{GENERATION}"), |top| generate(top, files))?,
+            Kind::Registry => directories::registry()?,
+            Kind::Generated(files) => {
+                created_once(&format!("source-{files}-{GENERATION}"), |top| generate(top, files))?
+            }
         };
         let mut tree = Self { kind, top, files: 0, bytes: 0, odd: HashSet::new() };
-        tree.look_at(&tree.top.clone())?;
+        tree.inspect(&tree.top.clone())?;
         Ok(tree)
     }
 
-    fn look_at(&mut self, dir: &Path) -> Result<()> {
+    fn inspect(&mut self, dir: &Path) -> Result<()> {
         for entry in fs::read_dir(dir).with_context(|| format!("cannot list `{}`", dir.display()))? {
             let entry = entry?;
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                self.look_at(&entry.path())?;
+                self.inspect(&entry.path())?;
             } else if kind.is_file() {
                 let bytes = fs::read(entry.path())?;
                 self.files += 1;
@@ -98,8 +100,8 @@ impl Tree {
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -109,7 +111,7 @@ pub fn grouped(number: u64) -> String {
 
 /// Creates texts of 100 MB with lines of 64 bytes, of 4 KB and of 150 KB.
 pub fn texts() -> Result<PathBuf> {
-    made_once(&format!("texts-{GENERATION}"), |top| {
+    created_once(&format!("texts-{GENERATION}"), |top| {
         for (name, lines) in [("large.txt", 1_600_000), ("small.txt", 64), ("middle.txt", 2_400)] {
             let mut file = BufWriter::new(fs::File::create(top.join(name))?);
             for line in 1..=lines {
@@ -163,8 +165,8 @@ fn file_name(number: usize) -> String {
 }
 
 /// Returns a directory below `target/`, which `make` fills if it does not exist.
-pub fn made_once(name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-    let dir = places::trees()?.join(name);
+pub fn created_once(name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let dir = directories::trees()?.join(name);
     if !dir.exists() {
         eprintln!("making {name}");
         let half = dir.with_extension("half");
@@ -196,7 +198,7 @@ mod tests {
         generate(dir.path(), 500).unwrap();
         let mut tree =
             Tree { kind: Kind::Generated(500), top: dir.path().into(), files: 0, bytes: 0, odd: HashSet::new() };
-        tree.look_at(dir.path()).unwrap();
+        tree.inspect(dir.path()).unwrap();
         assert_eq!(tree.files, 500 + 1 + 4, "26 directories, every seventh with rules");
         assert!(tree.odd.is_empty());
     }

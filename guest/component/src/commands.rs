@@ -13,7 +13,7 @@ use paddock_workspace::Workspace;
 
 const OPERATION: &str = "run a command in";
 /// Maximum number of changes that a result lists.
-const MAX_SHOWN: usize = 100;
+const MAX_PRINTED: usize = 100;
 
 /// Returns the command that a call requests from the host: `get-request` of `wit/commands.wit`.
 ///
@@ -26,7 +26,7 @@ pub fn requested_command(
     name: &str,
     arguments: &str,
 ) -> Option<std::result::Result<Command, Box<Outcome>>> {
-    registry::find(dialect).ok()?.tool(name).filter(|tool| tool.effect.runs())?;
+    registry::find(dialect).ok()?.tool(name).filter(|tool| tool.traits.runs())?;
     let call = match Call::decode(dialect, name, arguments, &|| policy.commands.enabled) {
         Ok(call) => call,
         Err(outcome) => return Some(Err(outcome)),
@@ -48,30 +48,30 @@ pub fn answer(
     fs: &dyn Filesystem,
     policy: &Policy,
     (dialect, name, arguments): (&str, &str, &str),
-    done: Result<Response>,
+    result: Result<Response>,
     changes: Vec<Change>,
 ) -> Outcome {
     let call = match Call::decode(dialect, name, arguments, &|| policy.commands.enabled) {
         Ok(call) => call,
         Err(outcome) => return Outcome { changes, ..*outcome },
     };
-    let done = done.map(|response| match response {
+    let result = result.map(|response| match response {
         Response::Ran(ran) => Response::Ran(Ran { total_changes: changes.len() as u64, ..listed(ran, &changes) }),
         response => response,
     });
     match paddock_ops::open(fs, policy, Access::Read) {
         Ok(workspace) => {
             changes.into_iter().for_each(|change| workspace.changed(change));
-            call.outcome(Some(&workspace), done)
+            call.outcome(Some(&workspace), result)
         }
         // The command has run, so its result is rendered even without a workspace.
-        Err(_) => Outcome { changes, ..call.outcome(None, done) },
+        Err(_) => Outcome { changes, ..call.outcome(None, result) },
     }
 }
 
 /// Adds the changes to the result, up to the maximum that it lists.
 fn listed(mut ran: Ran, changes: &[Change]) -> Ran {
-    ran.changes = changes.iter().take(MAX_SHOWN).cloned().collect();
+    ran.changes = changes.iter().take(MAX_PRINTED).cloned().collect();
     ran
 }
 

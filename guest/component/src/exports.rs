@@ -35,7 +35,7 @@ use paddock_vfs::{Filesystem, STATE_GUEST_PATH};
 
 use crate::engine;
 use crate::exports::convert::Convert;
-use bindings::exports::paddock::files::{approval as asking, files, search, tools, types};
+use bindings::exports::paddock::files::{approval as approval_interface, files, search, tools, types};
 
 struct Component;
 
@@ -68,7 +68,7 @@ impl tools::Guest for Component {
 
     fn changes(dialect: String, name: String) -> Option<bool> {
         let tool = registry::find(&dialect).ok()?.tool(&name)?;
-        Some(tool.effect.changes())
+        Some(tool.traits.changes())
     }
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
@@ -190,16 +190,16 @@ impl search::Guest for Component {
     }
 }
 
-impl asking::Guest for Component {
-    fn pending() -> Option<asking::Plan> {
+impl approval_interface::Guest for Component {
+    fn pending() -> Option<approval_interface::Plan> {
         let Plan { digest, summary, omitted_bytes, paths } = PENDING.take()?;
-        Some(asking::Plan { digest, summary, omitted_bytes, paths })
+        Some(approval_interface::Plan { digest, summary, omitted_bytes, paths })
     }
 
-    fn decide(decision: asking::Decision) {
+    fn decide(decision: approval_interface::Decision) {
         DECISION.set(Some(match decision {
-            asking::Decision::Approved(signed) => Decision::Approved(signed),
-            asking::Decision::Refused(reason) => Decision::Refused(reason),
+            approval_interface::Decision::Approved(signed) => Decision::Approved(signed),
+            approval_interface::Decision::Refused(reason) => Decision::Refused(reason),
         }));
     }
 }
@@ -277,7 +277,7 @@ fn keep(dialect: &str, policy: Policy) {
 fn describe(tools: &Toolset, tool: Tool) -> tools::Tool {
     let description = tools.description(tool);
     let tool = tool.spec;
-    let (read_only, destructive, idempotent) = match tool.effect {
+    let (read_only, destructive, idempotent) = match tool.traits {
         ToolTraits::Reads => (true, false, true),
         ToolTraits::Notes => (true, false, false),
         ToolTraits::Adds { idempotent } => (false, false, idempotent),

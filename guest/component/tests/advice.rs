@@ -149,7 +149,7 @@ fn a_pattern_without_a_match() {
 }
 
 #[test]
-fn a_part_of_a_line_has_a_mark_at_its_start() {
+fn a_part_of_a_line_has_an_ellipsis_at_its_start() {
     let fixture = files(&[("a.txt", &format!("{}needle", "x ".repeat(4_000)))]);
     let text = fixture.text("dispatch", "search_files", json!({"query": "needle"}));
     assert!(text.starts_with("a.txt:0:…x"), "{text}");
@@ -159,7 +159,7 @@ fn a_part_of_a_line_has_a_mark_at_its_start() {
 }
 
 #[test]
-fn several_places_that_differ_only_in_white_space() {
+fn several_locations_that_differ_only_in_white_space() {
     let fixture = files(&[("a.txt", "  a();\nb\n    a();\n")]);
     let edit = json!({"path": "a.txt", "edits": [{"oldText": "\ta();", "newText": "c();"}]});
     let text = fixture.text("mcp-filesystem", "edit_file", edit);

@@ -42,7 +42,7 @@ fn written(path: &str, bytes: u64, mode: WriteMode) -> Written {
 }
 
 #[test]
-fn what_was_read() {
+fn reads_are_recorded() {
     let read = accessed_paths("read_file", json!({"path": "./a.txt"}));
     assert_eq!((read.operation, read.paths.as_slice()), ("read", ["a.txt".to_owned()].as_slice()));
     assert_eq!((read.bytes, read.lines, read.redacted), (3, Some(1), 0));
@@ -51,12 +51,12 @@ fn what_was_read() {
     let many = accessed_paths("read_files", json!({"paths": ["a.txt", ".env", "none", "old.txt"]}));
     assert_eq!((many.paths, many.redacted), (["a.txt", "none", "old.txt"].map(str::to_owned).to_vec(), 1));
     assert_eq!((many.bytes, many.lines), (6, Some(3)));
-    let found = accessed_paths("grep", json!({"pattern": "one", "path": "."}));
-    assert_eq!((found.paths.as_slice(), found.lines), (["."].map(str::to_owned).as_slice(), Some(1)));
+    let accessed = accessed_paths("grep", json!({"pattern": "one", "path": "."}));
+    assert_eq!((accessed.paths.as_slice(), accessed.lines), (["."].map(str::to_owned).as_slice(), Some(1)));
 }
 
 #[test]
-fn what_other_dialects_read() {
+fn reads_of_other_dialects_are_recorded() {
     let read =
         |policy: &Policy, dialect: &str, tool: &str, arguments: Value| last(policy, &[(dialect, tool, arguments)]);
     let many = || json!({"paths": ["a.txt", ".env", "old.txt"]});
@@ -79,7 +79,7 @@ fn what_other_dialects_read() {
 }
 
 #[test]
-fn what_was_written() {
+fn writes_are_recorded() {
     let new = accessed_paths("write_file", json!({"path": "d/n", "content": "abc"}));
     assert_eq!(new.written, [written("d/n", 3, WriteMode::Create)]);
     let over = accessed_paths("write_file", json!({"path": "a.txt", "content": "abc"}));
@@ -94,7 +94,7 @@ fn what_was_written() {
 }
 
 #[test]
-fn what_a_patch_did() {
+fn changes_of_a_patch_are_recorded() {
     let patched = accessed_paths("apply_patch", json!({ "patch": PATCH }));
     assert_eq!(patched.paths, ["a.txt", "b.txt", "c.txt", "old.txt"]);
     assert_eq!((patched.lines, patched.changes.len(), patched.bytes), (Some(5), 3, 6));
@@ -105,12 +105,12 @@ fn what_a_patch_did() {
     assert_eq!((looked.written, looked.changes, looked.paths.len()), (vec![], vec![], 4));
     let failed = accessed_paths("apply_patch", json!({ "patch": PATCH.replace("-one", "-nine") }));
     assert_eq!((failed.paths.len(), failed.redacted, failed.changes), (4, 0, vec![]));
-    let secret = accessed_paths("apply_patch", json!({ "patch": PATCH.replace("c.txt", ".env") }));
-    assert_eq!((secret.paths, secret.redacted), (vec![], 4));
+    let redacted_patch = accessed_paths("apply_patch", json!({ "patch": PATCH.replace("c.txt", ".env") }));
+    assert_eq!((redacted_patch.paths, redacted_patch.redacted), (vec![], 4));
 }
 
 #[test]
-fn what_was_refused() {
+fn refused_calls_are_recorded() {
     let outside = accessed_paths("read_file", json!({"path": "../x"}));
     assert_eq!((outside.paths, outside.redacted), (vec!["../x".to_owned()], 0));
     let mut read_only = recording();
@@ -132,7 +132,7 @@ fn as_many_paths_as_one_call_may_work_on() {
 }
 
 #[test]
-fn nothing_where_nobody_asks_or_the_arguments_do_not_fit() {
+fn no_record_without_a_request_or_with_invalid_arguments() {
     let read = || ("paddock", "read_file", json!({"path": "a.txt"}));
     assert_eq!(last(&Policy::default(), &[read()]).accessed_paths, None);
     assert_eq!(last(&recording(), &[("paddock", "read_file", json!({"fyle": "a.txt"}))]).accessed_paths, None);

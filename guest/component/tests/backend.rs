@@ -29,7 +29,7 @@ fn memory() -> MemoryFs {
 }
 
 #[test]
-fn every_promise_is_kept() {
+fn the_backend_meets_every_requirement() {
     promises(&memory());
     promises(&TableFs::new());
 }
@@ -96,7 +96,7 @@ fn promises(fs: &dyn Filesystem) {
 }
 
 #[test]
-fn every_operation_gives_what_the_memory_backend_gives() {
+fn every_operation_has_the_result_of_the_memory_backend() {
     for policy in POLICIES {
         let (known, own) = (memory(), TableFs::new());
         let policy = Policy::parse(policy, "paddock").unwrap();
@@ -185,9 +185,9 @@ fn stops(policy: &Policy, patch: &Value, (left, crashes): (u64, bool), (before, 
     let was_reached = !(1..=left).contains(&fs.left.replace(u64::MAX));
     // The next call that changes anything recovers from the crash.
     called(&fs, policy, "make_dir", &json!({"path": "src"}));
-    let (tree, done) = (tree_of(&fs), outcome["ok"] == true);
-    let whole = tree == *after && (done || crashes);
-    assert!(whole || (tree == *before && !done), "change {left}, crash {crashes}, done {done}: {tree:?}");
+    let (tree, is_ok) = (tree_of(&fs), outcome["ok"] == true);
+    let whole = tree == *after && (is_ok || crashes);
+    assert!(whole || (tree == *before && !is_ok), "change {left}, crash {crashes}, done {is_ok}: {tree:?}");
     was_reached
 }
 

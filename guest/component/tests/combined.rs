@@ -121,8 +121,8 @@ fn each_tool_is_decoded_and_answered_by_its_dialect() {
     let list = "anthropic,paddock:grep,codex:read_file";
     let viewed = call(list, EDITOR, &json!({"command": "view", "path": "a.txt"}));
     assert_eq!(viewed.result, r#"{"output":"Here's the result of running `cat -n` on a.txt:\n     1\tone\n"}"#);
-    let found = call(list, "grep", &json!({"pattern": "one", "output": "count"}));
-    assert!(found.result.contains(r#""path":"a.txt""#), "{}", found.result);
+    let counts = call(list, "grep", &json!({"pattern": "one", "output": "count"}));
+    assert!(counts.result.contains(r#""path":"a.txt""#), "{}", counts.result);
     let missing = call(list, EDITOR, &json!({"command": "view", "path": "b"}));
     assert_eq!(missing.text, "The path b does not exist. Please provide a valid path.");
     let missing = call(list, "grep", &json!({"pattern": "one", "path": "b"}));

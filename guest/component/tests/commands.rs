@@ -97,7 +97,7 @@ mod allows {
     }
 
     /// Returns the reason of a refusal, and whether an ignore rule hides the path.
-    fn ask(fs: &MemoryFs, policy: &Policy, path: &str, access: Access, is_directory: bool) -> (String, bool) {
+    fn verdict(fs: &MemoryFs, policy: &Policy, path: &str, access: Access, is_directory: bool) -> (String, bool) {
         let workspace = Workspace::open(fs, policy).unwrap();
         let verdict = AccessChecker::new(&workspace).verdict(path, access, is_directory);
         (verdict.refused.unwrap_or_default(), verdict.ignored)
@@ -108,11 +108,11 @@ mod allows {
         let (fs, policy) = (fixture(), policy(settings));
         let workspace = Workspace::open(&fs, &policy).unwrap();
         // An answer must not depend on the cached answers before it.
-        let kept = AccessChecker::new(&workspace);
+        let checker = AccessChecker::new(&workspace);
         for _ in 0..2 {
             for (path, access, is_directory, cause) in cases {
-                let (alone, _) = ask(&fs, &policy, path, *access, *is_directory);
-                let together = kept.verdict(path, *access, *is_directory).refused.unwrap_or_default();
+                let (alone, _) = verdict(&fs, &policy, path, *access, *is_directory);
+                let together = checker.verdict(path, *access, *is_directory).refused.unwrap_or_default();
                 assert_eq!(alone, together, "{path}");
                 let fits = if cause.is_empty() { alone.is_empty() } else { alone.contains(cause) };
                 assert!(fits, "{path} {access:?}: {alone:?}, and not {cause:?}");
@@ -123,7 +123,7 @@ mod allows {
     use Access::{Change, Read};
 
     #[test]
-    fn paths_are_those_that_results_show() {
+    fn access_checks_take_paths_as_results_show_them() {
         holds(
             json!({}),
             &[
@@ -150,7 +150,7 @@ mod allows {
     }
 
     #[test]
-    fn what_may_not_be_changed_by_tools_no_command_changes() {
+    fn commands_cannot_change_protected_paths() {
         holds(
             json!({}),
             &[
@@ -194,8 +194,8 @@ mod allows {
             ],
         );
         let fs = fixture();
-        assert_eq!(ask(&fs, &policy(commands.clone()), ".git/index", Change, false), (String::new(), true));
-        assert_eq!(ask(&fs, &policy(commands), ".git/index", Read, false), (String::new(), false));
+        assert_eq!(verdict(&fs, &policy(commands.clone()), ".git/index", Change, false), (String::new(), true));
+        assert_eq!(verdict(&fs, &policy(commands), ".git/index", Read, false), (String::new(), false));
         // File tools must not change the data of Git.
         let call = json!({"path": ".git/index", "content": "x"}).to_string();
         let commands = json!({"commands": {"git": true}});
@@ -204,7 +204,7 @@ mod allows {
     }
 
     #[test]
-    fn secrets_are_no_command_s_either() {
+    fn hidden_paths_are_no_command_s_either() {
         let cause = "`.agentignore` keeps it";
         holds(
             json!({}),
@@ -228,12 +228,12 @@ mod allows {
     fn rules_that_cannot_be_read_close_their_directory() {
         let (fs, policy) = (fixture(), policy(json!({})));
         put(&fs, "deep/.agentignore", "[\n");
-        let (cause, _) = ask(&fs, &policy, "deep/below/x.txt", Read, false);
+        let (cause, _) = verdict(&fs, &policy, "deep/below/x.txt", Read, false);
         assert!(cause.contains("line 1 is not a valid rule"), "{cause}");
     }
 
     #[test]
-    fn what_the_policy_blocks_and_the_host_keeps_to_itself() {
+    fn blocked_and_private_paths_are_refused() {
         holds(
             json!({"blocked_directories": ["bin", "./src/generated"], "blocked_extensions": [".exe"]}),
             &[
@@ -254,14 +254,14 @@ mod allows {
     }
 
     #[test]
-    fn links_on_the_way_are_not_followed() {
+    fn links_on_the_path_are_not_followed() {
         let (fs, policy) = (fixture(), policy(json!({})));
         let top = fs.preopens().remove(0).dir;
         fs.symlink(&top, "link", "src").unwrap();
-        let (cause, _) = ask(&fs, &policy, "link/main.rs", Read, false);
+        let (cause, _) = verdict(&fs, &policy, "link/main.rs", Read, false);
         assert_ne!(cause, "");
-        assert_eq!(ask(&fs, &policy, "link", Read, false).0, "", "the link itself");
-        assert_ne!(ask(&fs, &policy, "a.txt/x", Read, false).0, "", "a file on the way");
+        assert_eq!(verdict(&fs, &policy, "link", Read, false).0, "", "the link itself");
+        assert_ne!(verdict(&fs, &policy, "a.txt/x", Read, false).0, "", "a file on the way");
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod allows {
             ("a.txt", false, false),
             (".", true, false),
         ] {
-            assert_eq!(ask(&fs, &policy, path, Change, is_directory).1, ignored, "{path}");
+            assert_eq!(verdict(&fs, &policy, path, Change, is_directory).1, ignored, "{path}");
         }
     }
 
@@ -354,9 +354,9 @@ mod record {
                     before.kind = Some(stat.kind);
                     before.target = self.fs.read_link(&location.dir, &location.name).ok();
                     if stat.kind == Kind::File {
-                        let kept = format!("staging/run/{}", self.before.len());
-                        put_in(&self.fs, 3, &kept, std::str::from_utf8(&self.tree()[path].1).unwrap());
-                        before.kept = Some(kept);
+                        let staged_file = format!("staging/run/{}", self.before.len());
+                        put_in(&self.fs, 3, &staged_file, std::str::from_utf8(&self.tree()[path].1).unwrap());
+                        before.staged_file = Some(staged_file);
                     }
                 }
             }
@@ -440,7 +440,7 @@ mod record {
         let workspace = Workspace::open(&fixture.fs, &fixture.policy).unwrap();
         let history = paddock_ops::history::run(&workspace, &History { limit: 10 }).unwrap();
         assert_eq!(
-            (history.entries[0].verb.as_str(), history.entries[0].backup.clone().into()),
+            (history.entries[0].operation.as_str(), history.entries[0].backup.clone().into()),
             ("run", recorded.backup.clone())
         );
         let undone = fixture.restore(json!({"backup": recorded.backup}));
@@ -450,7 +450,7 @@ mod record {
     }
 
     #[test]
-    fn what_became_another_kind_of_thing_comes_back() {
+    fn an_entry_whose_kind_changed_is_restored() {
         let mut fixture = fixture();
         let old = fixture.tree();
         for path in ["a.txt", "a.txt/x", "b.txt", "d", "d/c.txt", "d/e", "d/e/f.txt", "link"] {
@@ -505,7 +505,7 @@ mod record {
     }
 
     #[test]
-    fn what_is_the_same_is_no_change() {
+    fn an_equal_state_is_not_a_change() {
         let mut fixture = fixture();
         fixture.before("a.txt").before("d").before("d/c.txt").before("link").before("none").before("no/thing");
         put(&fixture.fs, "a.txt", "one\n");
@@ -527,7 +527,7 @@ mod record {
     }
 
     #[test]
-    fn what_somebody_changed_since_stays() {
+    fn later_changes_of_other_processes_stay() {
         let mut fixture = fixture();
         fixture.before("a.txt").before("new.txt");
         put(&fixture.fs, "a.txt", "two\n");
@@ -540,15 +540,15 @@ mod record {
     }
 
     #[test]
-    fn what_was_not_kept_is_told_by_name() {
+    fn files_that_were_not_stored_are_reported_by_name() {
         let mut fixture = fixture();
         fixture.before("a.txt").before("b.txt");
-        fixture.before[0].kept = None;
+        fixture.before[0].staged_file = None;
         fixture.before.push(Before {
             path: "away".to_owned(),
             kind: Some(Kind::Link),
             target: Some("/etc/passwd".to_owned()),
-            kept: None,
+            staged_file: None,
             mode: None,
         });
         put(&fixture.fs, "a.txt", "two\n");
@@ -587,29 +587,29 @@ mod record {
     }
 
     #[test]
-    fn what_is_kept_lies_in_the_state_directory() {
-        for kept in
+    fn staged_files_are_in_the_state_directory() {
+        for path in
             ["../workspace/b.txt", "/workspace/b.txt", "", "staging/../x", "./x", "staging", "staging/run/0/x", "a\\b"]
         {
             let mut fixture = fixture();
             fixture.before("a.txt");
-            fixture.before[0].kept = Some(kept.to_owned());
+            fixture.before[0].staged_file = Some(path.to_owned());
             put(&fixture.fs, "a.txt", "two\n");
-            assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath, "{kept}");
+            assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath, "{path}");
         }
         let mut fixture = fixture();
         fixture.before("a.txt");
         let state = fixture.fs.preopens().remove(3).dir;
         fixture.fs.symlink(&state, "link", "staging/run/0").unwrap();
-        fixture.before[0].kept = Some("link".to_owned());
+        fixture.before[0].staged_file = Some("link".to_owned());
         assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath);
-        fixture.before[0].kept = Some("staging/run/9".to_owned());
+        fixture.before[0].staged_file = Some("staging/run/9".to_owned());
         put(&fixture.fs, "a.txt", "two\n");
         assert_eq!(fixture.record().notes, ["what was at `a.txt` is in no backup"], "one that is not there");
     }
 
     #[test]
-    fn paths_lie_in_a_root_and_are_no_secrets() {
+    fn paths_lie_in_a_root_and_are_not_hidden() {
         for path in ["/etc/passwd", "/home/me/project/a.txt", ".", "/docs", "../x"] {
             let mut fixture = fixture();
             fixture.before.push(Before { path: path.to_owned(), ..Before::default() });
@@ -658,15 +658,15 @@ mod calls {
         fs
     }
 
-    fn ask(policy: &Policy, dialect: &str, tool: &str, arguments: &str) -> Result<Command, ErrorText> {
+    fn decode_command(policy: &Policy, dialect: &str, tool: &str, arguments: &str) -> Result<Command, ErrorText> {
         let requested_command = requested_command(&fixture(), policy, dialect, tool, arguments).unwrap();
         requested_command.map_err(|outcome| outcome.error.unwrap())
     }
 
     #[test]
-    fn without_leave_nothing_is_asked_for() {
+    fn without_permission_nothing_is_requested() {
         for (dialect, tool, arguments) in DIALECTS {
-            let error = ask(&policy(json!({})), dialect, tool, arguments).unwrap_err();
+            let error = decode_command(&policy(json!({})), dialect, tool, arguments).unwrap_err();
             assert_eq!((error.code, error.message.as_str()), (Code::Denied, "commands are not enabled"));
             let outcome = engine::call(&fixture(), &policy(json!({})), dialect, tool, arguments);
             assert_eq!(outcome.error.unwrap().message, "commands are not enabled", "{dialect}");
@@ -676,7 +676,7 @@ mod calls {
     }
 
     #[test]
-    fn what_is_no_command_is_none() {
+    fn other_tools_request_no_command() {
         for (dialect, tool) in [("paddock", "read_file"), ("paddock", "none"), ("none", "shell"), ("dispatch", "shell")]
         {
             assert!(requested_command(&fixture(), &enabled(), dialect, tool, "{}").is_none(), "{dialect} {tool}");
@@ -685,7 +685,7 @@ mod calls {
 
     #[test]
     fn a_command_runs_where_tools_can_list_and_no_longer_than_it_may() {
-        let run = |arguments: Value| ask(&enabled(), "paddock", "shell", &arguments.to_string());
+        let run = |arguments: Value| decode_command(&enabled(), "paddock", "shell", &arguments.to_string());
         let Ok(Command::Run(usual)) = run(json!({"command": "ls"})) else { panic!() };
         assert_eq!((usual.workdir.as_str(), usual.timeout_ms), (".", 60_000));
         let far = json!({"command": "ls", "workdir": "src/../src", "timeout_ms": 3_600_000});
@@ -713,10 +713,10 @@ mod calls {
     }
 
     #[test]
-    fn a_person_is_asked_about_whatever_runs() {
+    fn every_command_needs_approval() {
         for approval in ["on-delete", "on-change"] {
             let policy = policy(json!({"approval": approval, "commands": {"enabled": true}}));
-            for (tool, arguments, is_asked) in [
+            for (tool, arguments, needs_approval) in [
                 ("shell", json!({"command": "rm -r src"}), true),
                 ("exec_command", json!({"command": "sh"}), true),
                 ("write_stdin", json!({"session_id": 1, "chars": "rm -r src\n"}), true),
@@ -726,8 +726,8 @@ mod calls {
                 ("kill_session", json!({"session_id": 1}), false),
                 ("run_program", json!({"name": "jq", "stdin": "{}"}), true),
             ] {
-                let error = ask(&policy, "paddock", tool, &arguments.to_string()).err();
-                assert_eq!(error.is_some(), is_asked, "{tool} {arguments}");
+                let error = decode_command(&policy, "paddock", tool, &arguments.to_string()).err();
+                assert_eq!(error.is_some(), needs_approval, "{tool} {arguments}");
                 let Some(error) = error else { continue };
                 assert_eq!(error.code, Code::ApprovalRequired);
                 let plan = error.plan.unwrap();
@@ -783,7 +783,7 @@ mod calls {
     }
 
     #[test]
-    fn a_time_that_was_up_is_told_with_the_output() {
+    fn a_timeout_is_reported_with_the_output() {
         let late = || Ran { timed_out: true, exit_code: None, signal: Some("SIGKILL".to_owned()), ..failed() };
         let (outcome, value) = tell("lincona", "shell", json!({"command": "x", "timeout_ms": 1_000}), late());
         assert_eq!(outcome.error.unwrap().code, Code::LimitExceeded);
@@ -805,7 +805,7 @@ mod calls {
     }
 
     #[test]
-    fn codex_is_told_in_its_words() {
+    fn codex_gets_messages_in_its_words() {
         let running = Ran { session: Some(42), exit_code: None, duration_ms: 1_002, ..failed() };
         let (outcome, value) = tell("codex", "exec_command", json!({"cmd": "x"}), running);
         let lines: Vec<_> = outcome.text.lines().collect();
@@ -829,7 +829,7 @@ mod calls {
 
     #[test]
     fn codex_waits_within_its_bounds() {
-        let wait = |tool: &str, arguments: Value| match ask(
+        let wait = |tool: &str, arguments: Value| match decode_command(
             &policy(json!({"commands": {"enabled": true}})),
             "codex",
             tool,
@@ -846,7 +846,8 @@ mod calls {
         assert_eq!(wait("write_stdin", json!({"session_id": 1, "yield_time_ms": 900_000})), 300_000);
         assert_eq!(wait("write_stdin", json!({"session_id": 1, "chars": "x", "yield_time_ms": 900_000})), 30_000);
         let shelled = json!({"cmd": "echo 'a'", "shell": "/bin/bash", "tty": true});
-        let Ok(Command::Start(start)) = ask(&enabled(), "codex", "exec_command", &shelled.to_string()) else {
+        let Ok(Command::Start(start)) = decode_command(&enabled(), "codex", "exec_command", &shelled.to_string())
+        else {
             panic!()
         };
         assert_eq!((start.command.as_str(), start.terminal), (r"exec /bin/bash -lc 'echo '\''a'\'''", true));
@@ -856,7 +857,9 @@ mod calls {
     fn weakincentives_runs_words_and_not_a_line() {
         let arguments =
             json!({"command": ["grep", "a b", "$HOME"], "env": {"lang": "C"}, "stdin": "x", "timeout_seconds": 0.5});
-        let Ok(Command::Run(run)) = ask(&enabled(), "weakincentives", "shell_execute", &arguments.to_string()) else {
+        let Ok(Command::Run(run)) =
+            decode_command(&enabled(), "weakincentives", "shell_execute", &arguments.to_string())
+        else {
             panic!()
         };
         assert_eq!(run.script, Script::Shell("LANG=C grep 'a b' '$HOME'".to_owned()));
@@ -870,10 +873,11 @@ mod calls {
             json!({"command": ["ls"], "timeout_seconds": -1}),
             json!({"command": ["ls"], "timeout_seconds": "one"}),
         ] {
-            let error = ask(&enabled(), "weakincentives", "shell_execute", &odd.to_string()).unwrap_err();
+            let error = decode_command(&enabled(), "weakincentives", "shell_execute", &odd.to_string()).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument, "{odd}");
         }
-        let Ok(Command::Run(run)) = ask(&enabled(), "weakincentives", "evaluate_python", r#"{"code": "print(1)"}"#)
+        let Ok(Command::Run(run)) =
+            decode_command(&enabled(), "weakincentives", "evaluate_python", r#"{"code": "print(1)"}"#)
         else {
             panic!()
         };
@@ -882,11 +886,12 @@ mod calls {
 
     #[test]
     fn a_terminal_has_both_its_sizes() {
-        let write = |arguments: Value| ask(&enabled(), "paddock", "write_stdin", &arguments.to_string());
+        let write = |arguments: Value| decode_command(&enabled(), "paddock", "write_stdin", &arguments.to_string());
         assert!(write(json!({"session_id": 1, "columns": 80})).is_err());
         let Ok(Command::Write(input)) = write(json!({"session_id": 1, "columns": 100, "rows": 40})) else { panic!() };
         assert_eq!(input.size, Some((100, 40)));
-        let Ok(Command::Start(start)) = ask(&enabled(), "paddock", "exec_command", r#"{"cmd": "sh", "rows": 50}"#)
+        let Ok(Command::Start(start)) =
+            decode_command(&enabled(), "paddock", "exec_command", r#"{"cmd": "sh", "rows": 50}"#)
         else {
             panic!()
         };
@@ -913,10 +918,10 @@ mod calls {
             names.sort_unstable();
             names.dedup();
             assert_eq!(names.len(), all, "{}", dialect.name);
-            assert!(dialect.commands.iter().all(|tool| tool.effect.runs()), "{}", dialect.name);
+            assert!(dialect.commands.iter().all(|tool| tool.traits.runs()), "{}", dialect.name);
         }
         let listed =
-            |name: &str| registry::find(name).unwrap().listed(false).iter().any(|tool| tool.spec.effect.runs());
+            |name: &str| registry::find(name).unwrap().listed(false).iter().any(|tool| tool.spec.traits.runs());
         assert!(listed("lincona"), "its specification lists them always");
         assert!(!listed("paddock") && !listed("codex") && !listed("weakincentives"));
     }
@@ -924,7 +929,7 @@ mod calls {
     /// Every member of a result is in its schema, and every required member is present.
     #[test]
     fn results_fit_their_schemas() {
-        for (dialect, tool, arguments) in TOLD {
+        for (dialect, tool, arguments) in RENDERED_CALLS {
             let arguments: Value = serde_json::from_str(arguments).unwrap();
             for ran in [
                 failed(),
@@ -948,7 +953,7 @@ mod calls {
         }
     }
 
-    const TOLD: &[(&str, &str, &str)] = &[
+    const RENDERED_CALLS: &[(&str, &str, &str)] = &[
         ("paddock", "shell", r#"{"command": "x"}"#),
         ("paddock", "exec_command", r#"{"command": "x"}"#),
         ("paddock", "kill_session", r#"{"session_id": 3}"#),

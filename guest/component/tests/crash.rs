@@ -11,7 +11,7 @@ use paddock_types::outcome::Outcome;
 use paddock_types::policy::{Backend, Policy};
 use paddock_vfs::memory::MemoryFs;
 
-use scenarios::{Scenario, called, fresh, look, policies, run, scenarios, tree_in};
+use scenarios::{Scenario, called, fresh, policies, read_everything, run, scenarios, tree_in};
 use stopping::Stopping;
 use tree::{Tree, tree_of};
 
@@ -24,7 +24,7 @@ fn names(tree: &Tree) -> Vec<&String> {
 }
 
 /// Runs `check` with a file system that stops at call 1, 2, 3 and so on, until the scenario completes.
-fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &Outcome, &Tree, &Tree)) {
+fn for_every_fault(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &Outcome, &Tree, &Tree)) {
     for policy in policies() {
         for scenario in scenarios() {
             let start = fresh();
@@ -34,11 +34,11 @@ fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &Memory
             assert!(outcome.error.is_none(), "{}: {:?}", scenario.name, outcome.error);
             let new = tree_in(&finished, &policy);
             assert_ne!(old, new, "{}", scenario.name);
-            for stop in 1.. {
+            for fault_at in 1.. {
                 let memory = start.clone_tree();
-                let stopping = Stopping { inner: &memory, left: Cell::new(stop), crash, also: Vec::new() };
+                let stopping = Stopping { inner: &memory, left: Cell::new(fault_at), crash, also: Vec::new() };
                 let outcome = run(&stopping, &policy, &scenario);
-                let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > stop };
+                let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > fault_at };
                 if !reached {
                     assert!(outcome.error.is_none());
                     break;
@@ -55,9 +55,9 @@ fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &Memory
 #[test]
 fn a_crash_at_any_call_leaves_the_old_tree_or_the_new_one() {
     let mut states = 0;
-    for_every_stop(true, |scenario, policy, memory, _, old, new| {
+    for_every_fault(true, |scenario, policy, memory, _, old, new| {
         states += 1;
-        look(memory, policy);
+        read_everything(memory, policy);
         let after = tree_in(memory, policy);
         let names = || format!("{}: {:?}", scenario.name, names(&after));
         assert!(after == *old || after == *new, "neither old nor new after {}", names());
@@ -69,7 +69,7 @@ fn a_crash_at_any_call_leaves_the_old_tree_or_the_new_one() {
 fn a_crash_during_recovery_is_recovered_from() {
     let mut states = 0;
     let mut crashes = 0;
-    for_every_stop(true, |scenario, policy, memory, _, old, new| {
+    for_every_fault(true, |scenario, policy, memory, _, old, new| {
         let is_overlay = policy.backend == Backend::Overlay;
         crashes += 1;
         // Recovery of an overlay makes several calls for each step; checking every call would take minutes.
@@ -77,18 +77,18 @@ fn a_crash_during_recovery_is_recovered_from() {
             return;
         }
         let crashed = tree_in(memory, policy);
-        for stop in (1..).step_by(if is_overlay { 11 } else { 3 }) {
+        for fault_at in (1..).step_by(if is_overlay { 11 } else { 3 }) {
             // The archive does not contain the state directory, so each stop starts from a fresh copy of the crashed
             // tree.
             let again = memory.clone_tree();
             assert_eq!(tree_in(&again, policy), crashed);
-            let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true, also: Vec::new() };
+            let stopping = Stopping { inner: &again, left: Cell::new(fault_at), crash: true, also: Vec::new() };
             called(&stopping, policy, "stat", r#"{"path": "."}"#);
             if stopping.left.get() > 0 {
                 break;
             }
             states += 1;
-            look(&again, policy);
+            read_everything(&again, policy);
             let after = tree_in(&again, policy);
             assert!(after == *old || after == *new, "{} twice: {:?}", scenario.name, names(&after));
         }
@@ -99,11 +99,11 @@ fn a_crash_during_recovery_is_recovered_from() {
 #[test]
 fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
     let mut states = 0;
-    for_every_stop(false, |scenario, policy, memory, outcome, old, new| {
+    for_every_fault(false, |scenario, policy, memory, outcome, old, new| {
         states += 1;
         let reported = outcome.error.is_some();
         let before = tree_in(memory, policy);
-        look(memory, policy);
+        read_everything(memory, policy);
         let after = tree_in(memory, policy);
         // A durable change may leave its cleanup to the next call.
         if reported {
@@ -119,22 +119,22 @@ fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
 }
 
 #[test]
-fn what_cannot_be_taken_back_is_said() {
-    let mut said = 0;
-    for_every_stop(true, |scenario, _, _, outcome, _, _| {
+fn a_failed_undo_is_reported() {
+    let mut reported_failures = 0;
+    for_every_fault(true, |scenario, _, _, outcome, _, _| {
         let Some(error) = outcome.error.as_ref().filter(|error| error.message.contains("undoing the partial change"))
         else {
             return;
         };
-        said += 1;
+        reported_failures += 1;
         let causes = ["no space left on the file system", "crashed"];
-        let is_told =
+        let is_reported =
             causes.iter().any(|cause| error.message.contains(&format!("`: {cause}; undoing the partial change")));
-        assert!(is_told, "{}: {error:?}", scenario.name);
+        assert!(is_reported, "{}: {error:?}", scenario.name);
         let hint = error.hint.as_deref().unwrap_or_default();
         assert!(hint.contains("a later call finishes or undoes the change"), "{}: {error:?}", scenario.name);
     });
-    assert!(said > 100, "{said}");
+    assert!(reported_failures > 100, "{reported_failures}");
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn a_recovery_that_fails_says_so_and_is_done_by_the_next_call() {
     let patch = scenarios().into_iter().find(|scenario| scenario.name == "patch").unwrap();
     let start = fresh();
     let mut failed = 0;
-    for stop in (1..).step_by(7) {
+    for fault_at in (1..).step_by(7) {
         let crashed = start.clone_tree();
-        let stopping = Stopping { inner: &crashed, left: Cell::new(stop), crash: true, also: Vec::new() };
+        let stopping = Stopping { inner: &crashed, left: Cell::new(fault_at), crash: true, also: Vec::new() };
         run(&stopping, policy, &patch);
         if stopping.left.get() > 0 {
             break;
@@ -163,7 +163,7 @@ fn a_recovery_that_fails_says_so_and_is_done_by_the_next_call() {
             failed += 1;
             assert_eq!(error.code, Code::Io, "{error:?}");
             assert!(error.hint.unwrap().contains("then call again"));
-            look(&memory, policy);
+            read_everything(&memory, policy);
         }
     }
     assert!(failed > 20, "{failed}");

@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 use paddock_types::policy::{Backend, Policy};
 
 use disk::{Disk, Event};
-use scenarios::{PREOPENS, Scenario, called, look, policies, prepare, run, scenarios, tree_in};
+use scenarios::{PREOPENS, Scenario, called, policies, prepare, read_everything, run, scenarios, tree_in};
 use tree::{Tree, tree_of};
 
 mod disk;
@@ -22,13 +22,13 @@ mod tree;
 /// Default number of states to explore.
 const STATES: u64 = 150_000;
 /// Maximum nesting of recoveries.
-const MAX_LEVEL: u32 = 2;
+const MAX_DEPTH: u32 = 2;
 /// Maximum number of unsynced changes for which every combination is tried.
 const MAX_COMBINED: usize = 6;
 
 #[test]
 fn a_power_failure_at_any_point_leaves_the_old_tree_or_the_new_one() {
-    let asked = std::env::var("PADDOCK_STATES").map_or(STATES, |states| states.parse().unwrap());
+    let min_states = std::env::var("PADDOCK_STATES").map_or(STATES, |states| states.parse().unwrap());
     let jobs: Vec<_> =
         policies().into_iter().flat_map(|policy| scenarios().into_iter().map(move |it| (policy.clone(), it))).collect();
     let mut searches: Vec<_> = jobs.iter().map(|(policy, scenario)| Search::new(policy, scenario)).collect();
@@ -36,15 +36,16 @@ fn a_power_failure_at_any_point_leaves_the_old_tree_or_the_new_one() {
     // First every failure of every change; then failures of recoveries up to the requested number, the same number for
     // each change.
     searches.iter_mut().for_each(|search| search.explore(u64::MAX, 0));
-    while sum(&searches, |search| search.states) < asked && searches.iter().any(|search| !search.ahead.is_empty()) {
-        let round = asked / searches.len() as u64 / 10;
-        searches.iter_mut().for_each(|search| search.explore(search.states + round, MAX_LEVEL));
+    while sum(&searches, |search| search.states) < min_states && searches.iter().any(|search| !search.ahead.is_empty())
+    {
+        let round = min_states / searches.len() as u64 / 10;
+        searches.iter_mut().for_each(|search| search.explore(search.states + round, MAX_DEPTH));
     }
     searches.iter().for_each(Search::tell);
     let (points, states) = (sum(&searches, |search| search.points), sum(&searches, |search| search.states));
-    let distinct = sum(&searches, |search| search.seen.len() as u64);
+    let distinct = sum(&searches, |search| search.visited_states.len() as u64);
     println!("{points} points of failure, {states} states, {distinct} of them distinct");
-    assert!(states >= asked || searches.iter().all(|search| search.ahead.is_empty()), "{states}");
+    assert!(states >= min_states || searches.iter().all(|search| search.ahead.is_empty()), "{states}");
 }
 
 fn sum(searches: &[Search<'_>], count: fn(&Search<'_>) -> u64) -> u64 {
@@ -58,7 +59,7 @@ struct Search<'s> {
     old: Tree,
     new: Tree,
     ahead: VecDeque<Run>,
-    seen: HashSet<(u64, bool)>,
+    visited_states: HashSet<(u64, bool)>,
     points: u64,
     states: u64,
 }
@@ -66,12 +67,12 @@ struct Search<'s> {
 /// A change or a recovery that fails at some point.
 struct Run {
     /// Number of recoveries before this one.
-    level: u32,
+    depth: u32,
     /// State of the disk at the start.
     start: Disk,
     events: Vec<Event>,
     /// Whether the change has been reported as done: before the end of the run, and at its end.
-    is_told: (bool, bool),
+    is_reported: (bool, bool),
 }
 
 impl<'s> Search<'s> {
@@ -79,34 +80,44 @@ impl<'s> Search<'s> {
         let start = Disk::new(&PREOPENS);
         prepare(&start);
         let start = start.settled();
-        let done = start.settled();
-        let outcome = run(&done, policy, scenario);
+        let finished = start.settled();
+        let outcome = run(&finished, policy, scenario);
         assert!(outcome.error.is_none(), "{}: {:?}", scenario.name, outcome.error);
-        let (old, new) = (tree_in(&start, policy), tree_in(&done, policy));
+        let (old, new) = (tree_in(&start, policy), tree_in(&finished, policy));
         assert_ne!(old, new, "{}", scenario.name);
-        let change = Run { level: 0, start: start.with_nodes_of(&done), events: done.log(), is_told: (false, true) };
-        Self { policy, scenario, old, new, ahead: VecDeque::from([change]), seen: HashSet::new(), points: 0, states: 0 }
+        let change =
+            Run { depth: 0, start: start.with_nodes_of(&finished), events: finished.log(), is_reported: (false, true) };
+        Self {
+            policy,
+            scenario,
+            old,
+            new,
+            ahead: VecDeque::from([change]),
+            visited_states: HashSet::new(),
+            points: 0,
+            states: 0,
+        }
     }
 
     /// Explores the pending runs until `states` states were visited.
-    fn explore(&mut self, states: u64, max_level: u32) {
+    fn explore(&mut self, states: u64, max_depth: u32) {
         while self.states < states
-            && let Some(run) = self.ahead.pop_front_if(|run| run.level <= max_level)
+            && let Some(run) = self.ahead.pop_front_if(|run| run.depth <= max_depth)
         {
             for end in 0..=run.events.len() {
                 self.points += 1;
                 let events = &run.events[..end];
-                let is_told = if end == run.events.len() { run.is_told.1 } else { run.is_told.0 };
+                let is_reported = if end == run.events.len() { run.is_reported.1 } else { run.is_reported.0 };
                 let unsynced = Disk::unsynced(events);
                 for lost in combinations(&unsynced) {
-                    self.state(&run, is_told, &run.start.after(events, |at| lost.contains(&at), None), || {
+                    self.state(&run, is_reported, &run.start.after(events, |at| lost.contains(&at), None), || {
                         format!("{:#?} without {lost:?}", events)
                     });
                     let torn = unsynced.iter().rfind(|at| !lost.contains(at)).filter(|at| is_write(&events[**at]));
                     if let Some(torn) = torn {
                         self.state(
                             &run,
-                            is_told,
+                            is_reported,
                             &run.start.after(events, |at| lost.contains(&at), Some(*torn)),
                             || format!("{events:#?} without {lost:?}, torn at {torn}"),
                         );
@@ -117,21 +128,21 @@ impl<'s> Search<'s> {
     }
 
     /// Checks the state that a failure left, and queues its recovery.
-    fn state(&mut self, run: &Run, is_told: bool, left: &Disk, story: impl Fn() -> String) {
+    fn state(&mut self, run: &Run, is_reported: bool, left: &Disk, story: impl Fn() -> String) {
         self.states += 1;
-        if !self.seen.insert((left.digest(), is_told)) {
+        if !self.visited_states.insert((left.digest(), is_reported)) {
             return;
         }
         let (policy, name) = (self.policy, self.scenario.name);
         let recovered = left.settled();
         let outcome = called(&recovered, policy, "stat", r#"{"path": "."}"#);
-        let at = || format!("{name}, {policy:?}, level {}\n{}", run.level, story());
+        let at = || format!("{name}, {policy:?}, level {}\n{}", run.depth, story());
         assert!(outcome.error.is_none(), "{:?}: {}", outcome.error, at());
         let after = tree_in(&recovered, policy);
-        if after != self.new && (is_told || after != self.old) {
+        if after != self.new && (is_reported || after != self.old) {
             panic!(
                 "neither old{} nor new: {:#?} {}",
-                if is_told { ", which was too late," } else { "" },
+                if is_reported { ", which was too late," } else { "" },
                 difference(&after, &self.new),
                 at()
             );
@@ -140,18 +151,18 @@ impl<'s> Search<'s> {
             assert!(tree_of(&recovered) == self.old, "the base was changed: {}", at());
         }
         let events = recovered.log();
-        if run.level < MAX_LEVEL && !events.is_empty() {
+        if run.depth < MAX_DEPTH && !events.is_empty() {
             let start = left.with_nodes_of(&recovered);
-            self.ahead.push_back(Run { level: run.level + 1, start, events, is_told: (is_told, is_told) });
+            self.ahead.push_back(Run { depth: run.depth + 1, start, events, is_reported: (is_reported, is_reported) });
         }
-        look(&recovered, policy);
+        read_everything(&recovered, policy);
         assert!(tree_in(&recovered, policy) == after, "{}", at());
     }
 
     fn tell(&self) {
         let (backend, modes) = (format!("{:?}", self.policy.backend), self.policy.host.carries_modes);
-        let (name, seen) = (self.scenario.name, self.seen.len());
-        println!("{backend:<9} {modes:<6} {name:<33} {:>7} {:>10} {seen:>9}", self.points, self.states);
+        let (name, visited_states) = (self.scenario.name, self.visited_states.len());
+        println!("{backend:<9} {modes:<6} {name:<33} {:>7} {:>10} {visited_states:>9}", self.points, self.states);
     }
 }
 
@@ -179,7 +190,7 @@ fn combinations(unsynced: &[usize]) -> Vec<Vec<usize>> {
     }
     let all = 0..unsynced.len();
     let suffixes = all.clone().map(|from| unsynced[from..].to_vec());
-    let but_one = all.clone().map(|kept| [&unsynced[..kept], &unsynced[kept + 1..]].concat());
+    let but_one = all.clone().map(|count| [&unsynced[..count], &unsynced[count + 1..]].concat());
     let pairs = all.clone().flat_map(|one| (one..unsynced.len()).map(move |two| (one, two)));
     let few = pairs.map(|(one, two)| if one == two { vec![unsynced[one]] } else { vec![unsynced[one], unsynced[two]] });
     [Vec::new()].into_iter().chain(suffixes).chain(but_one).chain(few).collect()

@@ -107,11 +107,11 @@ fn weakincentives_reads_every_requested_line() {
         assert_eq!(value["content"], expected.join("\n"), "{arguments}");
         assert_eq!((&value["limit"], &value["offset"]), (&json!(count), &json!(first)), "{arguments}");
         // The message ends within 50 KiB of text, and names the next line.
-        let shown = text.lines().count() - 1;
-        let next = format!("[there are more lines: offset={} continues]", first + shown);
-        assert!(end(&text) == next && shown * 31 <= 50 * 1024, "{arguments}: {shown} {}", end(&text));
-        let last = format!("{}|{:030}", first + shown, first + shown - 1);
-        assert_eq!(text.lines().nth(shown - 1), Some(last.as_str()), "{arguments}");
+        let line_count = text.lines().count() - 1;
+        let next = format!("[there are more lines: offset={} continues]", first + line_count);
+        assert!(end(&text) == next && line_count * 31 <= 50 * 1024, "{arguments}: {line_count} {}", end(&text));
+        let last = format!("{}|{:030}", first + line_count, first + line_count - 1);
+        assert_eq!(text.lines().nth(line_count - 1), Some(last.as_str()), "{arguments}");
     }
     let (result, text) = read(json!({"path": "long"}));
     assert_eq!(result["value"]["content"], format!("{}\nend", "x".repeat(60_000)));
@@ -128,8 +128,8 @@ fn a_message_ends_at_a_whole_line() {
     fixture.put("f", &format!("{}\n\n", "x".repeat(99)).repeat(1_000));
     let (result, text) = fixture.ok("read_file", &json!({"path": "f"}));
     assert_eq!(result["value"]["limit"], 2_000);
-    let shown = text.lines().count() - 1;
-    assert_eq!(end(&text), format!("[there are more lines: offset={shown} continues]"));
+    let line_count = text.lines().count() - 1;
+    assert_eq!(end(&text), format!("[there are more lines: offset={line_count} continues]"));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn totals_of_a_part_are_minimums() {
 }
 
 #[test]
-fn a_tree_names_what_shows_more() {
+fn a_cut_tree_names_the_call_that_continues() {
     let fixture = Fixture::new("paddock");
     let tree = |path: &str, limit: u64| fixture.ok("tree", &json!({"path": path, "limit": limit})).1;
     assert_eq!(end(&tree("d", 10)), "[there is more: raise `limit`, or name a directory below]");
@@ -271,11 +271,12 @@ fn every_listing_that_is_cut_says_so() {
         for (tool, arguments) in calls {
             let outcome = fixture.call(tool, &arguments);
             let end = end(&outcome.text);
-            let is_said =
+            let is_explained =
                 ["there are more", "there is more", "[more: ", "[truncated]", "[only the first", "ore than 1"];
-            let is_said = is_said.iter().any(|words| end.contains(words)) || end.contains("a limit ended the search");
+            let is_explained =
+                is_explained.iter().any(|words| end.contains(words)) || end.contains("a limit ended the search");
             assert!(outcome.truncated || outcome.error.is_some(), "{dialect} {tool} {arguments}: {end}");
-            assert!(is_said || end.contains("has more entries"), "{dialect} {tool} {arguments}: {end}");
+            assert!(is_explained || end.contains("has more entries"), "{dialect} {tool} {arguments}: {end}");
         }
     }
 }

@@ -131,7 +131,7 @@ fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, reported: &str) 
 }
 
 #[test]
-fn messages_name_what_the_caller_has() {
+fn messages_name_only_the_callers_tools_and_arguments() {
     let policy = Policy::parse(POLICY, "paddock").unwrap();
     let mut hints = BTreeSet::new();
     for dialect in DIALECTS {

@@ -49,11 +49,11 @@ fn fixture() -> MemoryFs {
 }
 
 /// Returns the file system with the preopens of an overlay, which fails at the n-th call.
-fn stopping(memory: &MemoryFs, stop: u64, crash: bool) -> Stopping<'_> {
+fn stopping(memory: &MemoryFs, fault_at: u64, crash: bool) -> Stopping<'_> {
     let state = memory.preopens().remove(1).dir;
     let dir = memory.open_dir(&memory.open_dir(&state, "overlays").unwrap(), "o").unwrap();
     let overlay = Preopen { guest_path: OVERLAY_GUEST_PATH.to_owned(), dir };
-    Stopping { inner: memory, left: Cell::new(stop), crash, also: vec![overlay] }
+    Stopping { inner: memory, left: Cell::new(fault_at), crash, also: vec![overlay] }
 }
 
 /// Returns the same file system without faults.
@@ -94,16 +94,16 @@ fn refactor(fs: &MemoryFs) {
     work(fs, "write_file", json!({"path": "k/other.txt", "content": "other\n"}));
 }
 
-fn seen(memory: &MemoryFs) -> Tree {
+fn merged_tree(memory: &MemoryFs) -> Tree {
     tree_of(&OverlayFs::open(&over(memory), &policy()).unwrap())
 }
 
 fn commit(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::error::Result<Commit> {
-    let done = take_over(fs, paths, merge)?;
-    if done.conflicts.is_empty() {
-        Transaction::open(fs, &policy())?.settle(&done.merged)?;
+    let outcome = take_over(fs, paths, merge)?;
+    if outcome.conflicts.is_empty() {
+        Transaction::open(fs, &policy())?.settle(&outcome.merged)?;
     }
-    Ok(done)
+    Ok(outcome)
 }
 
 /// Commits to the base. The overlay retains the changes.
@@ -117,33 +117,33 @@ fn take_over(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types:
 fn differences(memory: &MemoryFs) -> Vec<String> {
     let (policy, fs) = (policy(), over(memory));
     let diff = Transaction::open(&fs, &policy).unwrap().diff(&DiffArgs::default()).unwrap();
-    diff.differences.into_iter().map(|shown| shown.path).collect()
+    diff.differences.into_iter().map(|difference| difference.path).collect()
 }
 
 #[test]
-fn all_of_it_is_taken_over_and_can_be_undone() {
+fn all_changes_are_committed_and_can_be_undone() {
     let memory = fixture();
     let before = tree_of(&memory);
     refactor(&memory);
-    let wanted = seen(&memory);
+    let wanted = merged_tree(&memory);
     assert_eq!(tree_of(&memory), before);
-    let done = commit(&over(&memory), &[], false).unwrap();
-    assert_eq!(done.conflicts, []);
+    let outcome = commit(&over(&memory), &[], false).unwrap();
+    assert_eq!(outcome.conflicts, []);
     assert_eq!(tree_of(&memory), wanted);
     assert_eq!(differences(&memory), Vec::<String>::new());
-    assert_eq!(seen(&memory), wanted);
+    assert_eq!(merged_tree(&memory), wanted);
     let base = Policy::parse(r#"{"host": {"carries_modes": true}}"#, "paddock").unwrap();
-    let undo = json!({"backup": done.backup.unwrap()}).to_string();
+    let undo = json!({"backup": outcome.backup.unwrap()}).to_string();
     let undone = engine::call(&memory, &base, "paddock", "restore", &undo);
     assert!(undone.error.is_none(), "{:?}", undone.error);
     assert_eq!(tree_of(&memory), before);
 }
 
 #[test]
-fn a_part_of_it_is_taken_over() {
+fn some_changes_are_committed() {
     let memory = fixture();
     refactor(&memory);
-    let wanted = seen(&memory);
+    let wanted = merged_tree(&memory);
     let before = tree_of(&memory);
     commit(&over(&memory), &["new", "./a.txt", "link2"], false).unwrap();
     let after = tree_of(&memory);
@@ -154,7 +154,7 @@ fn a_part_of_it_is_taken_over() {
         assert_eq!(after.get(path), before.get(path), "{path}");
     }
     assert!(!after.contains_key("empty"));
-    assert_eq!(seen(&memory), wanted, "the overlay looks as before");
+    assert_eq!(merged_tree(&memory), wanted, "the overlay looks as before");
     assert!(!differences(&memory).contains(&"a.txt".to_owned()));
     // The remaining changes are committed.
     commit(&over(&memory), &[], false).unwrap();
@@ -163,7 +163,7 @@ fn a_part_of_it_is_taken_over() {
 }
 
 #[test]
-fn it_is_thrown_away_all_or_in_part() {
+fn all_or_some_changes_are_discarded() {
     let memory = fixture();
     let before = tree_of(&memory);
     refactor(&memory);
@@ -172,18 +172,18 @@ fn it_is_thrown_away_all_or_in_part() {
     let open = || Transaction::open(&fs, &policy).unwrap();
     let gone = open().discard(&["a.txt".to_owned(), "d".to_owned(), "b.txt".to_owned()]).unwrap();
     assert!(gone.contains(&"d/e".to_owned()), "{gone:?}");
-    let now = seen(&memory);
+    let now = merged_tree(&memory);
     for path in ["a.txt", "b.txt", "d", "d/e", "d/e/f.txt", "d/e/g.bin"] {
         assert_eq!(now.get(path), before.get(path), "{path}");
     }
     assert!(now.contains_key("new/deep/n.txt") && !now.contains_key("k/l.txt"));
     open().discard(&[]).unwrap();
-    assert_eq!(seen(&memory), before);
+    assert_eq!(merged_tree(&memory), before);
     assert_eq!(tree_of(&memory), before);
 }
 
 #[test]
-fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
+fn paths_without_a_difference_cannot_be_chosen() {
     let memory = fixture();
     refactor(&memory);
     assert_eq!(commit(&over(&memory), &["d/c.txt"], false).unwrap_err().code, Code::NotFound);
@@ -196,7 +196,7 @@ fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
 type Somebody = fn(&MemoryFs);
 
 #[test]
-fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
+fn a_concurrent_change_of_the_base_is_a_conflict() {
     let changes: [(&str, Somebody); 5] = [
         ("a.txt", |fs| put(fs, "a.txt", "one\ntwo\nthree\nfour\nFIVE\n")),
         ("b.txt", |fs| put(fs, "b.txt", "other\n")),
@@ -207,7 +207,7 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
     for (path, change) in changes {
         let memory = fixture();
         refactor(&memory);
-        let wanted = seen(&memory);
+        let wanted = merged_tree(&memory);
         change(&memory);
         let before = tree_of(&memory);
         let refused = commit(&over(&memory), &[], false).unwrap();
@@ -230,10 +230,10 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
 }
 
 #[test]
-fn what_somebody_did_as_well_is_no_conflict() {
+fn an_equal_change_of_the_base_is_no_conflict() {
     let memory = fixture();
     refactor(&memory);
-    let wanted = seen(&memory);
+    let wanted = merged_tree(&memory);
     put(&memory, "a.txt", "ONE\ntwo\nthree\nfour\nfive\n");
     put(&memory, "new/deep/n.txt", "n\n");
     let top = memory.preopens().remove(0).dir;
@@ -252,15 +252,15 @@ fn it_is_set_back_to_a_checkpoint() {
     work(&memory, "write_file", json!({"path": "a.txt", "content": "1\n"}));
     work(&memory, "delete", json!({"path": "d", "recursive": true}));
     open().checkpoint("half").unwrap();
-    let half = seen(&memory);
+    let half = merged_tree(&memory);
     refactor_rest(&memory);
     assert_eq!(open().checkpoint("half").unwrap_err().code, Code::AlreadyExists);
     open().rollback("half").unwrap();
-    assert_eq!(seen(&memory), half);
+    assert_eq!(merged_tree(&memory), half);
     open().rollback("start").unwrap();
-    assert_eq!(seen(&memory), tree_of(&memory));
+    assert_eq!(merged_tree(&memory), tree_of(&memory));
     open().rollback("half").unwrap();
-    assert_eq!(seen(&memory), half);
+    assert_eq!(merged_tree(&memory), half);
     assert_eq!(open().checkpoints().unwrap(), ["half", "start"]);
     assert_eq!(open().rollback("no").unwrap_err().code, Code::NotFound);
     for name in ["", "..", "a/b", ".hidden", "ä"] {
@@ -286,15 +286,15 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
             commit(&over(&finished), paths, false).unwrap();
             let new = tree_of(&finished);
             let mut states = 0;
-            for stop in 1.. {
+            for fault_at in 1.. {
                 let memory = ready();
-                let stopping = stopping(&memory, stop, crash);
+                let stopping = stopping(&memory, fault_at, crash);
                 let result = take_over(&stopping, paths, false);
-                if let Ok(done) = &result {
+                if let Ok(outcome) = &result {
                     let open = Transaction::open(&stopping, &policy);
-                    drop(open.and_then(|overlay| overlay.settle(&done.merged)));
+                    drop(open.and_then(|overlay| overlay.settle(&outcome.merged)));
                 }
-                let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > stop };
+                let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > fault_at };
                 if !reached {
                     assert_eq!(result.unwrap().conflicts, []);
                     break;
@@ -307,7 +307,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 assert!(gone.error.is_none(), "{:?}", gone.error);
                 let now = tree_of(&memory);
                 let is_reported = !crash && result.is_err();
-                assert!(now == old || now == new, "{paths:?} {crash} {stop}: {:?}", now.keys().collect::<Vec<_>>());
+                assert!(now == old || now == new, "{paths:?} {crash} {fault_at}: {:?}", now.keys().collect::<Vec<_>>());
                 // A commit that reports an error has changed nothing, unless the undo failed too.
                 if is_reported && now == new && now != old {
                     let message = result.as_ref().err().map(Error::message).unwrap_or_default();
@@ -321,7 +321,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 // Committed changes that the overlay still holds are no differences; the remaining ones can be
                 // committed.
                 commit(&over(&memory), paths, false).unwrap_or_default();
-                assert!(tree_of(&memory) == new, "{paths:?} {crash} {stop}");
+                assert!(tree_of(&memory) == new, "{paths:?} {crash} {fault_at}");
             }
             assert!(states > 100, "{states}");
         }
@@ -336,12 +336,12 @@ fn ready() -> MemoryFs {
 }
 
 #[test]
-fn a_move_is_told_as_such() {
+fn a_move_is_reported_as_a_move() {
     let memory = fixture();
     for path in ["same/1.txt", "same/2.txt"] {
         put(&memory, path, "same\n");
     }
-    let told = || {
+    let reported_moves = || {
         let (policy, fs) = (policy(), over(&memory));
         let args = DiffArgs { patch: true, ..DiffArgs::default() };
         let diff = Transaction::open(&fs, &policy).unwrap().diff(&args).unwrap();
@@ -349,7 +349,7 @@ fn a_move_is_told_as_such() {
         (moves.map(|(from, to)| format!("{from} -> {to}")).collect::<Vec<_>>(), diff.patch)
     };
     work(&memory, "move", json!({"source": "a.txt", "destination": "new/a \"b\".txt"}));
-    let (moves, patch) = told();
+    let (moves, patch) = reported_moves();
     assert_eq!(moves, ["a.txt -> new/a \"b\".txt"]);
     let head = r#"diff --git a/a.txt "b/new/a \"b\".txt""#;
     assert_eq!(patch, format!("{head}\nsimilarity index 100%\nrename from a.txt\nrename to \"new/a \\\"b\\\".txt\"\n"));
@@ -358,7 +358,7 @@ fn a_move_is_told_as_such() {
     work(&memory, "move", json!({"source": "d", "destination": "moved"}));
     work(&memory, "move", json!({"source": "same", "destination": "pair"}));
     assert_eq!(
-        told().0,
+        reported_moves().0,
         [
             "link -> link2",
             "d/c.txt -> moved/c.txt",
@@ -374,8 +374,11 @@ fn a_move_is_told_as_such() {
     work(&memory, "write_file", json!({"path": "pair/1.txt", "content": "other\n"}));
     work(&memory, "copy", json!({"source": "k/l.txt", "destination": "k/copy.txt"}));
     put(&memory, "d/c.txt", "changed\n");
-    let (moves, patch) = told();
-    assert!(!moves.iter().any(|told| told.contains("copy.txt") || told.contains("d/c.txt")), "{moves:?}");
+    let (moves, patch) = reported_moves();
+    assert!(
+        !moves.iter().any(|reported_moves| reported_moves.contains("copy.txt") || reported_moves.contains("d/c.txt")),
+        "{moves:?}"
+    );
     assert!(moves.contains(&"same/1.txt -> pair/2.txt".to_owned()), "{moves:?}");
     assert!(patch.contains("deleted file mode 100644\nindex"), "{patch}");
 }

@@ -40,7 +40,7 @@ const MEMORY_ROOT: &str = "/memories";
 /// Number of lines rendered on each side of a change.
 const SNIPPET_LINES: u64 = 4;
 /// Maximum depth and maximum number of entries of a rendered directory.
-const LEVELS: u32 = 2;
+const VIEW_DEPTH: u32 = 2;
 const MAX_ENTRIES: u32 = 1_000;
 
 const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[("output", ResultSchema::Text)]));
@@ -74,7 +74,7 @@ const TOOLS: &[ToolSpec] = &[
             INSERT_LINE,
             INSERT_TEXT,
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| request(args, EDITOR, &args.text("path")),
         answer: render::answer,
         output: RESULT,
@@ -95,7 +95,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("old_path", "rename: what"),
             optional("new_path", "rename: its new path"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: memory::request,
         answer: memory::answer,
         output: RESULT,
@@ -156,7 +156,8 @@ fn view(args: &Args, tool: &str, path: String) -> Request {
     let (first, last) = range(args);
     let start = u64::try_from(first).unwrap_or(1).max(1);
     let limit = u64::try_from(last).ok().and_then(|end| (end + 1).checked_sub(start)).filter(|limit| *limit > 0);
-    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, unlimited: true, ..request::List::of(path.clone()) };
+    let list =
+        request::List { depth: VIEW_DEPTH, limit: MAX_ENTRIES, unlimited: true, ..request::List::of(path.clone()) };
     let mut read = request::Read::lines(path, start, limit);
     if tool == MEMORY {
         // The memory tool returns lines unchanged, and limits a range to the lines of the file.

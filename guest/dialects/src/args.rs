@@ -27,7 +27,7 @@ impl Args {
             Error::new(Code::InvalidArgument, format!("the arguments of `{tool}` are not JSON: {cause}"))
                 .hint(usage(tool, params))
         })?;
-        let Value::Object(given) = value else {
+        let Value::Object(members) = value else {
             let message = format!("the arguments of `{tool}` are {}, not a JSON object", a_type(&value));
             return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool, params)));
         };
@@ -35,7 +35,7 @@ impl Args {
             let message = format!("the arguments of `{tool}` have `{}` twice in one object", printable(&name));
             return Err(Error::new(Code::InvalidArgument, message).hint("name each argument once"));
         }
-        let values = fit(params, given, "")
+        let values = fit(params, members, "")
             .map_err(|error| if error.hint.is_empty() { error.hint(usage(tool, params)) } else { error })?;
         Ok(Self { values })
     }
@@ -151,17 +151,17 @@ impl Args {
     }
 }
 
-/// Checks every member of `given` against its row and adds the defaults. `within` is the prefix of names in messages.
+/// Checks every member of `arguments` against its row and adds the defaults. `within` is the prefix of names in messages.
 /// The error contains every mistake.
-fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
-    lenient_args::adopt(params, &mut given);
-    let mut mistakes = unknown(params, &given, within);
+fn fit(params: &[Param], mut arguments: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
+    lenient_args::adopt(params, &mut arguments);
+    let mut mistakes = unknown(params, &arguments, within);
     let mut values = Map::new();
     for param in params {
         // Models often pass null for an omitted argument.
         let mut names = std::iter::once(&param.name).chain(param.aliases);
-        let found = names.find_map(|name| Some((*name, given.remove(*name)?)));
-        let value = found.map(|(name, value)| {
+        let entry = names.find_map(|name| Some((*name, arguments.remove(*name)?)));
+        let value = entry.map(|(name, value)| {
             if name != param.name {
                 // The name is added as an absent argument, because a tool may depend on the name that the caller used.
                 values.insert(name.to_owned(), Value::Null);
@@ -183,17 +183,17 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
 }
 
 /// Returns an error for each member that no row has, with the argument that may be meant.
-fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Error> {
+fn unknown(params: &[Param], arguments: &Map<String, Value>, within: &str) -> Vec<Error> {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
     let takes = match known.as_slice() {
         [] => "it takes no arguments".to_owned(),
         known => format!("it takes {}", known.join(", ")),
     };
-    let mut names = lenient_args::unknown(params, given);
+    let mut names = lenient_args::unknown(params, arguments);
     let last = names.pop();
     let error = |name: &String, takes: Option<&str>| {
         let error = Error::new(Code::InvalidArgument, format!("unknown argument `{within}{name}`"));
-        let near = lenient_args::lines_hint(params, given, name)
+        let near = lenient_args::lines_hint(params, arguments, name)
             .or_else(|| nearest(name, &known).map(|near| format!("did you mean `{within}{near}`?")));
         let mut hint = near.unwrap_or_default();
         // Only one of the errors lists the valid arguments.
@@ -228,8 +228,9 @@ fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
 
 fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
     let name = format!("{within}{}", param.name);
-    let wrong =
-        |wanted: &str| Error::argument(name.as_str(), format!("it is {}, and has to be {wanted}", shown(&value)));
+    let wrong = |wanted: &str| {
+        Error::argument(name.as_str(), format!("it is {}, and has to be {wanted}", quoted_value(&value)))
+    };
     match &param.kind {
         ParamKind::Text if value.is_string() => Ok(value),
         ParamKind::Text => Err(wrong("a string")),
@@ -274,14 +275,14 @@ fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
 fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
     let takes = || format!("a list of objects with {}", params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "));
     let Value::Array(items) = value else {
-        return Err(Error::argument(name, format!("it is {}, and has to be {}", shown(&value), takes())));
+        return Err(Error::argument(name, format!("it is {}, and has to be {}", quoted_value(&value), takes())));
     };
     let (mut values, mut mistakes) = (Vec::new(), Vec::new());
     for (index, item) in items.into_iter().enumerate() {
         let fitted = match item {
             Value::Object(item) => fit(params, item, &format!("{name}[{index}].")),
             other => {
-                let cause = format!("entry {index} is {}, and has to be an object", shown(&other));
+                let cause = format!("entry {index} is {}, and has to be an object", quoted_value(&other));
                 Err(Error::argument(name, cause))
             }
         };
@@ -320,7 +321,7 @@ fn usage(tool: &str, params: &[Param]) -> String {
 }
 
 /// Formats a value for a message: its type, and the value itself if it is short.
-fn shown(value: &Value) -> String {
+fn quoted_value(value: &Value) -> String {
     let text = value.to_string();
     match value {
         Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),

@@ -54,15 +54,16 @@ pub fn same_argument(name: &str, other: &str) -> bool {
     OTHER_NAMES.iter().any(|(known, same, _)| *known == name && same.contains(&other))
 }
 
-/// Returns the name in `names` that `given` most likely stands for.
-pub fn nearest<'n>(given: &str, names: &[&'n str]) -> Option<&'n str> {
-    let is_other = |same: &[&str], similar: &[&str]| same.contains(&given) || similar.contains(&given);
+/// Returns the name in `names` that `requested_name` most likely stands for.
+pub fn nearest<'n>(requested_name: &str, names: &[&'n str]) -> Option<&'n str> {
+    let is_other =
+        |same: &[&str], similar: &[&str]| same.contains(&requested_name) || similar.contains(&requested_name);
     let meant = OTHER_NAMES.iter().find(|(name, same, similar)| names.contains(name) && is_other(same, similar));
     if let Some((meant, ..)) = meant {
         return names.iter().find(|name| *name == meant).copied();
     }
-    let given = given.to_lowercase();
-    let score = |name: &&&str| paddock_text::similarity(&given, &name.to_lowercase());
+    let requested_name = requested_name.to_lowercase();
+    let score = |name: &&&str| paddock_text::similarity(&requested_name, &name.to_lowercase());
     let best = names.iter().max_by(|a, b| score(a).total_cmp(&score(b)))?;
     (score(&best) >= 0.5).then_some(*best)
 }

@@ -70,14 +70,14 @@ impl Call {
     /// Renders the outcome of the call. The changes are taken from the workspace.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
         let accessed_paths = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
-        let asked = CallContext {
+        let context = CallContext {
             args: &self.args,
             roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),
             now: workspace.and_then(|workspace| rfc3339_seconds(workspace.fs.now())),
             random: workspace.map_or(0, |workspace| workspace.fs.random()),
             names: self.names(),
         };
-        let answer = (self.tool.spec.answer)(&asked, answer.map(|response| in_names(response, &asked.names)));
+        let answer = (self.tool.spec.answer)(&context, answer.map(|response| in_names(response, &context.names)));
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {
             Ok(mut reported) => {

@@ -47,7 +47,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("offset", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip"),
             whole("limit", 1, MAX, DefaultValue::None, "Most lines (2000)"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read,
         answer: read_answer,
         output: Output::ResultSchema(&ResultSchema::Object(&[
@@ -61,7 +61,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write file",
         description: "Write a whole file, replacing an existing one. Makes missing directories.",
         params: &[required("path", "File, relative to the workspace"), required("content", "The whole text")],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (path, content) = (path(args), args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
@@ -84,7 +84,7 @@ const TOOLS: &[ToolSpec] = &[
                 "Each applied to the result of the one before",
             ),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: patch,
         answer: patch_answer,
         output: Output::ResultSchema(&ResultSchema::Object(&[
@@ -97,12 +97,12 @@ const TOOLS: &[ToolSpec] = &[
         title: "Delete file",
         description: "Delete a file. Directories are refused.",
         params: &[required("path", "File, relative to the workspace")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Delete(request::Delete { path: path(args), recursive: false, files_only: true })),
         answer: |_, response| {
             let delete = take!(Delete, response);
-            let done = format!("Deleted {}", printable(&delete.path));
-            Ok(Rendered::new(&json!({ "success": true }), with_notes(done, &delete.notes)))
+            let message = format!("Deleted {}", printable(&delete.path));
+            Ok(Rendered::new(&json!({ "success": true }), with_notes(message, &delete.notes)))
         },
         output: Output::ResultSchema(&ResultSchema::Object(&[("success", ResultSchema::Flag)])),
     },
@@ -114,7 +114,7 @@ const TOOLS: &[ToolSpec] = &[
             text("path", ".", "Directory"),
             optional("pattern", "Only what matches this glob, such as src/**/*.ts"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: list,
         answer: list_answer,
         output: Output::ResultSchema(&ResultSchema::Object(&[
@@ -142,7 +142,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("context_lines", 0, 1_000, DefaultValue::Whole(0), "Lines to show before and after each match"),
             whole("max_results", 1, 10_000, DefaultValue::Whole(100), "Most matches"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: search,
         answer: search_answer,
         output: Output::ResultSchema(&ResultSchema::Object(&[
@@ -201,9 +201,9 @@ fn read_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
 
 fn write_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
-    let done = format!("Wrote {} ({} bytes)", printable(&write.path), write.bytes_written);
+    let message = format!("Wrote {} ({} bytes)", printable(&write.path), write.bytes_written);
     let value = json!({ "success": true, "bytes_written": write.bytes_written });
-    Ok(Rendered::new(&value, with_notes(done, &write.notes)))
+    Ok(Rendered::new(&value, with_notes(message, &write.notes)))
 }
 
 fn patch(args: &Args) -> Result<Request> {
@@ -232,13 +232,13 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
-    let is_shown = |kind| kind == Kind::File || (kind == Kind::Directory && !asked.args.has("pattern"));
-    let (mut shown, mut lines) = (Vec::<Value>::new(), Vec::new());
-    for entry in list.entries.iter().filter(|entry| is_shown(entry.kind)) {
+    let is_listed = |kind| kind == Kind::File || (kind == Kind::Directory && !context.args.has("pattern"));
+    let (mut entries, mut lines) = (Vec::<Value>::new(), Vec::new());
+    for entry in list.entries.iter().filter(|entry| is_listed(entry.kind)) {
         let is_directory = entry.kind == Kind::Directory;
-        shown.push(json!({
+        entries.push(json!({
             "path": entry.path, "size": entry.size, "modified": entry.modified, "is_directory": is_directory,
         }));
         lines.push(match entry.size {
@@ -248,11 +248,11 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     }
     let is_cut = list.truncated || lines.len() > TEXT_FILES;
     lines.truncate(TEXT_FILES);
-    lines.extend(left_out(&list.skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]")));
+    lines.extend(left_out(&list.skipped, &context.names).map(|skipped| format!("[left out: {skipped}]")));
     if is_cut {
         lines.push("[there are more: a narrower `pattern` shows others]".to_owned());
     }
-    let value = json!({ "files": shown, "truncated": list.truncated });
+    let value = json!({ "files": entries, "truncated": list.truncated });
     Ok(Rendered::new(&value, lines.join("\n")).truncated(is_cut))
 }
 
@@ -270,22 +270,19 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
-    let content = |found: &paddock_types::response::GrepMatch| {
-        let before = found.before.iter().map(|line| line.text.as_str());
-        let after = found.after.iter().map(|line| line.text.as_str());
+    let content = |hit: &paddock_types::response::GrepMatch| {
+        let before = hit.before.iter().map(|line| line.text.as_str());
+        let after = hit.after.iter().map(|line| line.text.as_str());
         // A shortened line already has a mark at its end.
-        let start = if found.text_start > 0 { "…" } else { "" };
-        let text = format!("{start}{}", found.text);
+        let start = if hit.text_start > 0 { "…" } else { "" };
+        let text = format!("{start}{}", hit.text);
         before.chain([text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")
     };
-    let shown: Vec<Value> = grep
-        .matches
-        .iter()
-        .map(|found| json!({ "path": found.path, "line": found.line, "content": content(found) }))
-        .collect();
-    let value = json!({ "matches": shown, "truncated": grep.truncated });
-    Ok(Rendered::new(&value, crate::text::render(&Response::Grep(grep.clone()), &asked.names))
+    let matches: Vec<Value> =
+        grep.matches.iter().map(|hit| json!({ "path": hit.path, "line": hit.line, "content": content(hit) })).collect();
+    let value = json!({ "matches": matches, "truncated": grep.truncated });
+    Ok(Rendered::new(&value, crate::text::render(&Response::Grep(grep.clone()), &context.names))
         .truncated(grep.truncated))
 }

@@ -61,7 +61,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply patch",
         description: "Apply a patch, all of it or nothing: `*** Begin Patch`, then for each file `*** Add File: p` with + lines, `*** Delete File: p`, or `*** Update File: p` (`*** Move to: p`) with chunks of ` `, - and + lines after @@, then `*** End Patch`. Paths are relative.",
         params: &[required("input", "The patch").or(&["patch"])],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let patch = args.text("input");
             if !patch.lines().any(|line| line.trim() == "*** Begin Patch") {
@@ -83,7 +83,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("limit", 0, u64::MAX, DefaultValue::Whole(25), "Most entries"),
             whole("depth", 0, u64::MAX, DefaultValue::Whole(2), "Levels to descend"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: list_dir,
         answer: list_answer,
         output: RESULT,
@@ -105,7 +105,7 @@ const TOOLS: &[ToolSpec] = &[
                 doc: "How to find the block",
             },
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read_file,
         answer: read_answer,
         output: RESULT,
@@ -120,7 +120,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("path", "Directory or file (the workspace)"),
             whole("limit", 0, u64::MAX, DefaultValue::Whole(100), "Most files, up to 2000"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: grep_files,
         answer: grep_answer,
         output: RESULT,
@@ -203,8 +203,8 @@ fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rende
             }
         }
     }
-    let loose = patch.files.iter().filter(|file| file.pass != Pass::Exact);
-    lines.extend(loose.map(|file| format!("[{} matched {}]", file.path, file.pass.name())));
+    let lenient_matches = patch.files.iter().filter(|file| file.pass != Pass::Exact);
+    lines.extend(lenient_matches.map(|file| format!("[{} matched {}]", file.path, file.pass.name())));
     lines.extend(patch.notes.iter().map(|note| format!("[{note}]")));
     Ok(reported(lines.join("\n")))
 }
@@ -233,7 +233,7 @@ fn list_dir(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     if list.entries.is_empty() && list.passed > 0 {
         let cause = match list.truncated {
@@ -245,16 +245,16 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     let line = |entry: &response::Entry| {
         let below = list.below(entry);
         let (depth, name) = below.rsplit_once('/').map_or((0, below), |(above, name)| (above.split('/').count(), name));
-        let mark = match entry.kind {
+        let suffix = match entry.kind {
             Kind::Directory => "/",
             Kind::Link => "@",
             Kind::Other => "?",
             Kind::File => "",
         };
         let name = name.get(..name.floor_char_boundary(LINE_CHARS)).unwrap_or(name);
-        format!("{}{name}{mark}", "  ".repeat(depth))
+        format!("{}{name}{suffix}", "  ".repeat(depth))
     };
-    let mut lines = vec![format!("Absolute path: {}", asked.absolute(&list.path))];
+    let mut lines = vec![format!("Absolute path: {}", context.absolute(&list.path))];
     lines.extend(list.entries.iter().map(line));
     if list.truncated {
         lines.push(format!("More than {} entries found", list.entries.len()));
@@ -308,20 +308,20 @@ fn grep_files(args: &Args) -> Result<Request> {
 }
 
 /// Renders the lines. Codex returns as many lines as were requested; if a limit leaves out more, the text says so.
-fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     if read.total_lines == Some(0) {
         return Err(Error::new(Code::InvalidArgument, "offset exceeds file length"));
     }
     let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
     let mut lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
-    let limit = asked.args.whole("limit");
+    let limit = context.args.whole("limit");
     let is_short = (lines.len() as u64) < limit || limit == DEFAULT_LINES;
     match read.next_offset {
-        Some(next) if asked.args.text("mode") != "indentation" && is_short => {
+        Some(next) if context.args.text("mode") != "indentation" && is_short => {
             lines.push(continuation(&read, "offset", next))
         }
-        _ if asked.args.text("mode") == "indentation" && read.truncated => {
+        _ if context.args.text("mode") == "indentation" && read.truncated => {
             lines.push(
                 "[the block has more lines or longer ones: `limit`, `max_lines` or another `anchor_line` shows them]"
                     .to_owned(),
@@ -332,17 +332,17 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     Ok(reported(lines.join("\n")).truncated(read.truncated))
 }
 
-fn grep_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn grep_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     if grep.files.is_empty() {
         let text = with_notes("No matches found.".to_owned(), &grep.notes);
         return Ok(reported(text).truncated(grep.truncated));
     }
-    let max = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
+    let max = usize::try_from(context.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
     let truncated = grep.truncated || grep.files.len() > max;
-    let mut paths: Vec<_> = grep.files.iter().take(max).map(|file| asked.absolute(&file.path)).collect();
+    let mut paths: Vec<_> = grep.files.iter().take(max).map(|file| context.absolute(&file.path)).collect();
     if truncated {
-        let more = if asked.args.whole("limit") < MAX_FILES { "a larger `limit`, " } else { "a narrower " };
+        let more = if context.args.whole("limit") < MAX_FILES { "a larger `limit`, " } else { "a narrower " };
         paths.push(format!("[there are more files that match: {more}`include` or `path` shows others]"));
     }
     Ok(reported(paths.join("\n")).truncated(truncated))

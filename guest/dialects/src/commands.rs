@@ -25,7 +25,8 @@ pub const YIELD: Param =
 /// Maximum of `max_output_tokens`.
 pub const MAX_OUTPUT: u64 = 100_000;
 /// Maximum output of a call.
-pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, MAX_OUTPUT, DefaultValue::Whole(8_000), "Most output");
+pub const MAX_OUTPUT_PARAM: Param =
+    whole("max_output_tokens", 1, MAX_OUTPUT, DefaultValue::Whole(8_000), "Most output");
 
 /// Wraps a command in a request.
 pub fn request(command: Command) -> Request {
@@ -166,11 +167,11 @@ fn changes(ran: &Ran) -> Option<String> {
         return None;
     }
     let named = ran.changes.iter().take(MAX_NAMED);
-    let shown: Vec<_> = named.map(|change| format!("{} {}", word(change.kind), printable(&change.path))).collect();
-    let rest = ran.total_changes.saturating_sub(shown.len() as u64);
+    let lines: Vec<_> = named.map(|change| format!("{} {}", word(change.kind), printable(&change.path))).collect();
+    let rest = ran.total_changes.saturating_sub(lines.len() as u64);
     let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
     let backup = ran.backup.as_ref().map(|backup| format!("; backup {backup} undoes it")).unwrap_or_default();
-    Some(format!("[{}{more}{backup}]", shown.join(", ")))
+    Some(format!("[{}{more}{backup}]", lines.join(", ")))
 }
 
 /// Returns the verb for a kind of change.

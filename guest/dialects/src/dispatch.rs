@@ -50,7 +50,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("start_line", 0, MAX_OFFSET - 1, DefaultValue::Whole(0), "First line, from 0"),
             signed("end_line", DefaultValue::Below(-1), "Last line, from 0 and included; -1 for the end of the file"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read,
         answer: read_answer,
         output: RESULT,
@@ -60,7 +60,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write file",
         description: "Write a whole file, replacing an existing one. Makes missing directories.",
         params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| Ok(write(args, false)),
         answer: write_answer,
         output: RESULT,
@@ -77,7 +77,7 @@ const TOOLS: &[ToolSpec] = &[
                 "Each applied to the result of the one before",
             ),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: edit,
         answer: edit_answer,
         output: RESULT,
@@ -87,7 +87,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Create file",
         description: "Create a new file. Fails if there is one; write_file overwrites. Makes missing directories.",
         params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
-        effect: ToolTraits::Adds { idempotent: false },
+        traits: ToolTraits::Adds { idempotent: false },
         request: |args| Ok(write(args, true)),
         answer: write_answer,
         output: RESULT,
@@ -101,7 +101,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("pattern", "Only what matches this glob, such as *.rb or app/**/*.rb"),
             flag("recursive", true, "Directories below it too"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: list,
         answer: list_answer,
         output: RESULT,
@@ -116,7 +116,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("pattern", "Only files that match this glob"),
             flag("is_regex", false, "query is a regular expression"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: search,
         answer: search_answer,
         output: RESULT,
@@ -165,14 +165,14 @@ fn read(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read { first_line: 0, empty_past_end: true, ..read }))
 }
 
-fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
     let mut output = line_numbers::numbered(&read.content, read.end_line, first, ": ");
     output.push_str(&no_lines(&read));
     // A range that ends before the end of the file is complete, not truncated.
-    let asked_for = asked.args.opt_signed("end_line").and_then(|end| u64::try_from(end).ok());
-    let is_cut = read.truncated && asked_for.is_none_or(|end| end > last);
+    let requested_end = context.args.opt_signed("end_line").and_then(|end| u64::try_from(end).ok());
+    let is_cut = read.truncated && requested_end.is_none_or(|end| end > last);
     if is_cut && let Some(next) = read.next_offset {
         let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
         output.push_str(&format!("\n[lines {first}-{last}{of}; start_line={} continues]", next - 1));
@@ -192,9 +192,9 @@ fn write(args: &Args, create_only: bool) -> Request {
 
 fn write_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
-    let verb = if write.created { "Created" } else { "Wrote" };
-    let done = format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written);
-    Ok(success(with_notes(done, &write.notes)))
+    let action = if write.created { "Created" } else { "Wrote" };
+    let message = format!("{action} {} ({} bytes)", printable(&write.path), write.bytes_written);
+    Ok(success(with_notes(message, &write.notes)))
 }
 
 fn edit(args: &Args) -> Result<Request> {
@@ -208,8 +208,8 @@ fn edit(args: &Args) -> Result<Request> {
 fn edit_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let edits = if edit.edits_applied == 1 { "edit" } else { "edits" };
-    let done = format!("Applied {} {edits} to {}", edit.edits_applied, printable(&edit.path));
-    Ok(success(with_notes(done, &edit.notes)))
+    let message = format!("Applied {} {edits} to {}", edit.edits_applied, printable(&edit.path));
+    Ok(success(with_notes(message, &edit.notes)))
 }
 
 /// Returns the argument `path` of a tool that lists or searches; an empty path is the worktree.
@@ -232,7 +232,7 @@ fn list(args: &Args) -> Result<Request> {
     Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, unlimited: true, ..request::Glob::of(pattern) }))
 }
 
-fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let mut notes = Vec::new();
     let (paths, skipped, truncated) = match response? {
         Response::Glob(glob) => {
@@ -246,7 +246,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         _ => return Err(CallContext::mixed_up()),
     };
     let mut lines: Vec<_> = paths.iter().map(|path| printable(path)).collect();
-    lines.extend(left_out(&skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]").into()));
+    lines.extend(left_out(&skipped, &context.names).map(|skipped| format!("[left out: {skipped}]").into()));
     if truncated {
         lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()).into());
     }
@@ -264,17 +264,17 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
-    let line = |found: &paddock_types::response::GrepMatch| {
-        let start = if found.text_start > 0 { "…" } else { "" };
-        format!("{}:{}:{start}{}", printable(&found.path), found.line.saturating_sub(1), found.text)
+    let line = |hit: &paddock_types::response::GrepMatch| {
+        let start = if hit.text_start > 0 { "…" } else { "" };
+        format!("{}:{}:{start}{}", printable(&hit.path), hit.line.saturating_sub(1), hit.text)
     };
     let mut lines: Vec<_> = grep.matches.iter().map(line).collect();
     if lines.is_empty() {
         lines.push(format!("[no match in {} files]", grep.files_searched));
     }
-    lines.extend(left_out(&grep.skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]")));
+    lines.extend(left_out(&grep.skipped, &context.names).map(|skipped| format!("[left out: {skipped}]")));
     if grep.truncated {
         lines
             .push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));

@@ -16,10 +16,10 @@ use crate::param::{DefaultValue, MAX, Param, flag, optional, required, text, tex
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{continuation, endings, no_lines, render};
 
-mod done;
 mod item;
+mod operation_result;
 
-use crate::dotnet_prompt::done::{Done, transfer, transferred};
+use crate::dotnet_prompt::operation_result::{OperationResult, transfer, transferred};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -85,7 +85,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("max_lines", 0, MAX, DefaultValue::Whole(0), "Lines to read; 0 for all"),
             whole("skip_lines", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip from the beginning"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read,
         answer: read_answer,
         output: CONTENT,
@@ -101,14 +101,14 @@ const TOOLS: &[ToolSpec] = &[
             flag("create_backup", true, "Create a backup before overwriting"),
             flag("overwrite", true, "Allow overwriting an existing file"),
         ],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (path, content) = (args.text("file_path"), args.text("content"));
             let (create_only, encoding) = (!args.flag("overwrite"), args.opt_text("encoding"));
             Ok(Request::Write(request::Write { path, content, create_only, encoding, ..request::Write::default() }))
         },
         answer: write_answer,
-        output: done::SCHEMA,
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "list_directory",
@@ -121,7 +121,7 @@ const TOOLS: &[ToolSpec] = &[
             flag("include_hidden", false, "Include hidden files"),
             whole("max_depth", 0, 256, DefaultValue::Whole(0), "Most levels, where recursive; 0 for all"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: list,
         answer: list_answer,
         output: LISTING,
@@ -134,59 +134,59 @@ const TOOLS: &[ToolSpec] = &[
             required("directory_path", "Directory, relative to the working directory").or(&["path"]),
             flag("recursive", true, "Create parent directories"),
         ],
-        effect: ToolTraits::Adds { idempotent: true },
+        traits: ToolTraits::Adds { idempotent: true },
         request: |args| {
             let (path, parents) = (args.text("directory_path"), args.flag("recursive"));
             Ok(Request::MakeDir(request::MakeDir { path, parents }))
         },
-        answer: |asked, response| {
-            let made = take!(MakeDir, response);
-            Ok(Done::new("create_directory", &made.path).reported(asked, &Response::MakeDir(made)))
+        answer: |context, response| {
+            let make_dir = take!(MakeDir, response);
+            Ok(OperationResult::new("create_directory", &make_dir.path).reported(context, &Response::MakeDir(make_dir)))
         },
-        output: done::SCHEMA,
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "copy_file",
         title: "Copy file",
         description: "Copy a file.",
         params: &[SOURCE, DESTINATION, OVERWRITE],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| Ok(Request::Copy(transfer(args))),
-        answer: |asked, response| Ok(transferred("copy_file", asked, Response::Copy(take!(Copy, response)))),
-        output: done::SCHEMA,
+        answer: |context, response| Ok(transferred("copy_file", context, Response::Copy(take!(Copy, response)))),
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "move_file",
         title: "Move file",
         description: "Move or rename a file.",
         params: &[SOURCE, DESTINATION, OVERWRITE],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(request::Move(transfer(args)))),
-        answer: |asked, response| Ok(transferred("move_file", asked, Response::Move(take!(Move, response)))),
-        output: done::SCHEMA,
+        answer: |context, response| Ok(transferred("move_file", context, Response::Move(take!(Move, response)))),
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "delete_file",
         title: "Delete file",
         description: "Delete a file. It can be had back with restore_file.",
         params: &[FILE],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Delete(request::Delete { path: args.text("file_path"), recursive: false, files_only: true }))
         },
-        answer: |asked, response| {
+        answer: |context, response| {
             let delete = take!(Delete, response);
-            let done = Done::new("delete_file", &delete.path).backup(delete.backup.clone());
-            Ok(done.reported(asked, &Response::Delete(delete)))
+            let result = OperationResult::new("delete_file", &delete.path).backup(delete.backup.clone());
+            Ok(result.reported(context, &Response::Delete(delete)))
         },
-        output: done::SCHEMA,
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "get_file_metadata",
         title: "Get file metadata",
         description: "Size, times, type, encoding, lines and checksum of a file or directory.",
         params: &[FILE],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Stat(request::Stat {
                 checksum: true,
@@ -194,9 +194,9 @@ const TOOLS: &[ToolSpec] = &[
                 ..request::Stat::of(args.text("file_path"))
             }))
         },
-        answer: |asked, response| {
+        answer: |context, response| {
             let stat = take!(Stat, response);
-            Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat), &asked.names)))
+            Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat), &context.names)))
         },
         output: Output::ResultSchema(&ResultSchema::Object(item::METADATA)),
     },
@@ -209,17 +209,17 @@ const TOOLS: &[ToolSpec] = &[
             required("destination_path", "The archive, such as out/src.zip"),
             OVERWRITE,
         ],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (sources, destination) = (args.texts("source_paths"), args.text("destination_path"));
             Ok(Request::Pack(request::Pack { sources, destination, overwrite: args.flag("overwrite") }))
         },
-        answer: |asked, response| {
+        answer: |context, response| {
             let pack = take!(Pack, response);
-            let done = Done::new("compress_files", &pack.path).size(pack.size);
-            Ok(done.backup(pack.backup.clone()).reported(asked, &Response::Pack(pack)))
+            let result = OperationResult::new("compress_files", &pack.path).size(pack.size);
+            Ok(result.backup(pack.backup.clone()).reported(context, &Response::Pack(pack)))
         },
-        output: done::SCHEMA,
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "extract_archive",
@@ -230,17 +230,17 @@ const TOOLS: &[ToolSpec] = &[
             required("destination_path", "Directory to unpack into; it is made if missing"),
             OVERWRITE,
         ],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (source, destination) = (args.text("archive_path"), args.text("destination_path"));
             Ok(Request::Unpack(request::Unpack { source, destination, overwrite: args.flag("overwrite") }))
         },
-        answer: |asked, response| {
+        answer: |context, response| {
             let unpack = take!(Unpack, response);
-            let done = Done::new("extract_archive", &unpack.destination).size(unpack.bytes);
-            Ok(done.backup(unpack.backup.clone()).reported(asked, &Response::Unpack(unpack)))
+            let result = OperationResult::new("extract_archive", &unpack.destination).size(unpack.bytes);
+            Ok(result.backup(unpack.backup.clone()).reported(context, &Response::Unpack(unpack)))
         },
-        output: done::SCHEMA,
+        output: operation_result::SCHEMA,
     },
     ToolSpec {
         name: "restore_file",
@@ -250,19 +250,19 @@ const TOOLS: &[ToolSpec] = &[
             optional("backup_path", "backupPath of a result"),
             optional("file_path", "Or the file, for its last change"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             args.not_both("backup_path", "file_path", "give one of them")?;
             let (path, backup) = (args.opt_text("file_path"), args.opt_text("backup_path"));
             Ok(Request::Restore(request::Restore { path, backup, ..request::Restore::default() }))
         },
-        answer: |asked, response| {
+        answer: |context, response| {
             let restore = take!(Restore, response);
             let path = restore.restored.first().cloned().unwrap_or_default();
-            let done = Done::new("restore_file", &path).backup(restore.backup.clone());
-            Ok(done.reported(asked, &Response::Restore(restore)))
+            let result = OperationResult::new("restore_file", &path).backup(restore.backup.clone());
+            Ok(result.reported(context, &Response::Restore(restore)))
         },
-        output: done::SCHEMA,
+        output: operation_result::SCHEMA,
     },
 ];
 
@@ -321,9 +321,9 @@ fn read(args: &Args) -> Result<Request> {
     }))
 }
 
-fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
-    let is_bytes = asked.args.text("encoding") == BASE64;
+    let is_bytes = context.args.text("encoding") == BASE64;
     let value = json!({
         "content": read.content,
         "encoding": if is_bytes { BASE64.to_owned() } else { read.encoding.to_lowercase() },
@@ -346,20 +346,20 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     Ok(Rendered::new(&value, text).truncated(truncated))
 }
 
-fn write_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
-    let backup = write.backup.clone().filter(|_| asked.args.flag("create_backup") && !write.created);
-    let done = Done::new("write_file", &write.path).size(write.bytes_written).backup(backup);
-    Ok(done.reported(asked, &Response::Write(write)))
+    let backup = write.backup.clone().filter(|_| context.args.flag("create_backup") && !write.created);
+    let result = OperationResult::new("write_file", &write.path).size(write.bytes_written).backup(backup);
+    Ok(result.reported(context, &Response::Write(write)))
 }
 
 fn list(args: &Args) -> Result<Request> {
-    let levels = match args.whole32("max_depth") {
+    let depth = match args.whole32("max_depth") {
         0 => u32::MAX,
-        levels => levels,
+        depth => depth,
     };
     Ok(Request::List(request::List {
-        depth: if args.flag("recursive") { levels } else { 1 },
+        depth: if args.flag("recursive") { depth } else { 1 },
         // In .NET, `*.*` matches names without a dot too.
         pattern: Some(args.text("pattern")).filter(|pattern| !matches!(pattern.as_str(), "" | "*" | "*.*")),
         include_hidden: args.flag("include_hidden"),
@@ -371,7 +371,7 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let items: Vec<_> = list.entries.iter().filter_map(item::of_entry).collect();
     let value = json!({
@@ -383,5 +383,5 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         "truncated": list.truncated,
     });
     let truncated = list.truncated;
-    Ok(Rendered::new(&value, render(&Response::List(list), &asked.names)).truncated(truncated))
+    Ok(Rendered::new(&value, render(&Response::List(list), &context.names)).truncated(truncated))
 }

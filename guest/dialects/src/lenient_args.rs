@@ -13,29 +13,31 @@ const LINES: &[&str] = &["start_line", "startLine", "end_line", "endLine"];
 
 /// Renames members that have another tool's name for an argument of this tool. If a call passes the members of a single
 /// list entry without the list, moves them into a list with one entry.
-pub fn adopt(params: &[Param], given: &mut Map<String, Value>) {
-    adopt_lines(params, given);
-    for name in unknown(params, given) {
-        let meant = params.iter().find(|param| same_argument(param.name, &name) && !is_given(param, given));
+pub fn adopt(params: &[Param], arguments: &mut Map<String, Value>) {
+    adopt_lines(params, arguments);
+    for name in unknown(params, arguments) {
+        let meant = params.iter().find(|param| same_argument(param.name, &name) && !is_present(param, arguments));
         if let Some(param) = meant
-            && let Some(value) = given.remove(&name)
+            && let Some(value) = arguments.remove(&name)
         {
-            given.insert(param.name.to_owned(), value);
+            arguments.insert(param.name.to_owned(), value);
         }
     }
-    let names = unknown(params, given);
+    let names = unknown(params, arguments);
     let list = params.iter().find(|param| match &param.kind {
-        ParamKind::Objects(members) => !is_given(param, given) && names.iter().all(|name| is_member(members, name)),
+        ParamKind::Objects(members) => {
+            !is_present(param, arguments) && names.iter().all(|name| is_member(members, name))
+        }
         _ => false,
     });
     if let Some(list) = list.filter(|_| !names.is_empty()) {
         let mut entry = Map::new();
         for name in names {
-            if let Some(value) = given.remove(&name) {
+            if let Some(value) = arguments.remove(&name) {
                 entry.insert(name, value);
             }
         }
-        given.insert(list.name.to_owned(), Value::Array(vec![Value::Object(entry)]));
+        arguments.insert(list.name.to_owned(), Value::Array(vec![Value::Object(entry)]));
     }
 }
 
@@ -48,22 +50,22 @@ struct Lines {
 }
 
 /// Replaces a first and a last line by `offset` and `limit`, if `offset` is the number of a line.
-fn adopt_lines(params: &[Param], given: &mut Map<String, Value>) {
-    let is_bytes = given.get("mode").and_then(Value::as_str) == Some("base64");
-    let Some(lines) = lines(params, given).filter(|lines| lines.is_number && !is_bytes) else { return };
+fn adopt_lines(params: &[Param], arguments: &mut Map<String, Value>) {
+    let is_bytes = arguments.get("mode").and_then(Value::as_str) == Some("base64");
+    let Some(lines) = lines(params, arguments).filter(|lines| lines.is_number && !is_bytes) else { return };
     for name in LINES {
-        given.remove(*name);
+        arguments.remove(*name);
     }
-    given.insert("offset".to_owned(), lines.first.into());
+    arguments.insert("offset".to_owned(), lines.first.into());
     if let Some(count) = lines.count {
-        given.insert("limit".to_owned(), count.into());
+        arguments.insert("limit".to_owned(), count.into());
     }
 }
 
 /// Returns the lines that a caller asks for by a first or a last line, of a tool that reads a file by `offset` and
 /// `limit`.
 #[inline(never)]
-fn lines(params: &[Param], given: &Map<String, Value>) -> Option<Lines> {
+fn lines(params: &[Param], arguments: &Map<String, Value>) -> Option<Lines> {
     let (mut has_path, mut has_limit, mut is_number) = (false, false, None);
     for param in params {
         match param.name {
@@ -78,7 +80,7 @@ fn lines(params: &[Param], given: &Map<String, Value>) -> Option<Lines> {
     }
     let is_number = is_number.filter(|_| has_path && has_limit)?;
     let (mut start, mut end, mut offset) = (None, None, None);
-    for (name, value) in given {
+    for (name, value) in arguments {
         let line = match name.as_str() {
             "start_line" | "startLine" => &mut start,
             "end_line" | "endLine" => &mut end,
@@ -87,7 +89,7 @@ fn lines(params: &[Param], given: &Map<String, Value>) -> Option<Lines> {
         };
         *line = Some(value.as_u64().or_else(|| value.as_str()?.parse().ok())?);
     }
-    let is_twice = start.is_some() && offset.is_some() || end.is_some() && given.contains_key("limit");
+    let is_twice = start.is_some() && offset.is_some() || end.is_some() && arguments.contains_key("limit");
     if is_twice || start.or(end).is_none() {
         return None;
     }
@@ -101,15 +103,19 @@ fn lines(params: &[Param], given: &Map<String, Value>) -> Option<Lines> {
 }
 
 /// Returns the hint on a first or last line of a tool whose `offset` is the number of lines to skip.
-pub fn lines_hint(params: &[Param], given: &Map<String, Value>, name: &str) -> Option<String> {
-    let lines = lines(params, given).filter(|lines| !lines.is_number && LINES.contains(&name))?;
+pub fn lines_hint(params: &[Param], arguments: &Map<String, Value>, name: &str) -> Option<String> {
+    let lines = lines(params, arguments).filter(|lines| !lines.is_number && LINES.contains(&name))?;
     let limit = lines.count.map_or_else(String::new, |count| format!(" and `limit` {count}"));
     Some(format!("counted from 1, that is `offset` {}{limit};", lines.first - 1))
 }
 
 /// Returns the names that no row has.
-pub fn unknown(params: &[Param], given: &Map<String, Value>) -> Vec<String> {
-    given.keys().filter(|name| !params.iter().any(|param| names(param).any(|known| known == *name))).cloned().collect()
+pub fn unknown(params: &[Param], arguments: &Map<String, Value>) -> Vec<String> {
+    arguments
+        .keys()
+        .filter(|name| !params.iter().any(|param| names(param).any(|known| known == *name)))
+        .cloned()
+        .collect()
 }
 
 /// Returns the name of a row and its aliases.
@@ -117,8 +123,8 @@ fn names(param: &Param) -> impl Iterator<Item = &'static str> {
     std::iter::once(param.name).chain(param.aliases.iter().copied())
 }
 
-fn is_given(param: &Param, given: &Map<String, Value>) -> bool {
-    names(param).any(|name| given.get(name).is_some_and(|value| !value.is_null()))
+fn is_present(param: &Param, arguments: &Map<String, Value>) -> bool {
+    names(param).any(|name| arguments.get(name).is_some_and(|value| !value.is_null()))
 }
 
 fn is_member(members: &[Param], name: &str) -> bool {

@@ -2,7 +2,7 @@
 //! result is `{status, message, truncated}`, with the changes of a call that makes any, or a typed error.
 
 use paddock_text::indent;
-use paddock_text::page::CUT_MARK;
+use paddock_text::page::CUT_SUFFIX;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::rendered::Rendered;
@@ -79,7 +79,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("offset", 0, MAX, DefaultValue::Whole(0), "Entries to skip"),
             whole("limit", 1, MAX_ENTRIES, DefaultValue::Whole(200), "Most entries"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: list_dir,
         answer: list_answer,
         output: RESULT,
@@ -94,7 +94,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("limit", 1, MAX, DefaultValue::Whole(400), "Most lines"),
             choice("mode", &["slice", "indentation"], "slice", "indentation: each line after its indent in columns"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read_file,
         answer: read_answer,
         output: RESULT,
@@ -109,7 +109,7 @@ const TOOLS: &[ToolSpec] = &[
             texts("include", DefaultValue::None, "Only files that match one of these globs"),
             whole("limit", 1, 10_000, DefaultValue::Whole(200), "Most matches"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: grep_files,
         answer: grep_answer,
         output: RESULT,
@@ -119,7 +119,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply unified diff",
         description: "Apply a unified diff, all of it or nothing. Every hunk has to fit its line exactly.",
         params: &[required("patch", "The unified diff")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| patch(args, false),
         answer: patch_answer,
         output: PATCHED,
@@ -129,7 +129,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply patch envelope",
         description: "Apply `*** Begin Patch` … `*** End Patch`, all of it or nothing.",
         params: &[required("patch", "The envelope")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| patch(args, true),
         answer: patch_answer,
         output: PATCHED,
@@ -147,7 +147,7 @@ fn reported(message: String, truncated: bool) -> Rendered {
 fn failure(failed: &FailedCall<'_>) -> Rendered {
     let tool = failed.tool.map_or("", |tool| tool.name);
     let class = match failed.error.code {
-        _ if failed.tool.is_some_and(|tool| tool.effect.runs()) => commands::error_type(failed.error),
+        _ if failed.tool.is_some_and(|tool| tool.traits.runs()) => commands::error_type(failed.error),
         Code::OutsideWorkspace | Code::InvalidPath | Code::Denied | Code::ReadOnly => "FsViolationError",
         Code::PatchInvalid => "PatchParseError",
         Code::InvalidArgument | Code::UnknownTool => "ToolValidationError",
@@ -193,9 +193,9 @@ fn list_dir(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
-    let offset = asked.args.whole("offset");
+    let offset = context.args.whole("offset");
     if offset > 0 && list.entries.is_empty() {
         let cause = format!("{offset} is past the end: there are {} entries", list.passed);
         return Err(Error::argument("offset", cause).hint("use a smaller one, or a larger `depth`"));
@@ -229,10 +229,10 @@ fn read_file(args: &Args) -> Result<Request> {
     }))
 }
 
-fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mut message = read.content;
-    if asked.args.text("mode") == "indentation" && read.end_line > 0 {
+    if context.args.text("mode") == "indentation" && read.end_line > 0 {
         let line = |line: &str| format!("{:>3}| {line}", indent::Indentation::of(line).columns());
         message = message.split('\n').map(line).collect::<Vec<_>>().join("\n");
     }
@@ -241,7 +241,7 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         message.push('\n');
         message.push_str(CUT);
     }
-    let cut = more || message.contains(CUT_MARK);
+    let cut = more || message.contains(CUT_SUFFIX);
     Ok(reported(message, cut && read.truncated))
 }
 
@@ -268,12 +268,12 @@ fn included(globs: &[String]) -> Option<String> {
 
 fn grep_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
-    let line = |found: &response::GrepMatch| {
-        let text = match found.text.char_indices().nth(LINE_CHARS) {
-            Some((end, _)) => format!("{}{CUT_MARK}", found.text.get(..end).unwrap_or_default()),
-            None => found.text.clone(),
+    let line = |hit: &response::GrepMatch| {
+        let text = match hit.text.char_indices().nth(LINE_CHARS) {
+            Some((end, _)) => format!("{}{CUT_SUFFIX}", hit.text.get(..end).unwrap_or_default()),
+            None => hit.text.clone(),
         };
-        format!("{}:{}:{text}", printable(&found.path), found.line)
+        format!("{}:{}:{text}", printable(&hit.path), hit.line)
     };
     if grep.matches.is_empty() && !grep.truncated {
         return Ok(reported(crate::text::with_notes("No matches found.".to_owned(), &grep.notes), false));
@@ -299,7 +299,7 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
     Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::Strict }))
 }
 
-fn patch_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn patch_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let change = |file: &response::PatchedFile| {
         json!({
@@ -313,7 +313,7 @@ fn patch_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
     let changes: Vec<Value> = patch.files.iter().map(change).collect();
     let files_touched = patch.files.len();
     let bytes_written: u64 = patch.files.iter().map(|file| file.size).sum();
-    let text = crate::text::render(&Response::ApplyPatch(patch), &asked.names);
+    let text = crate::text::render(&Response::ApplyPatch(patch), &context.names);
     let (message, truncated) = capped(text.lines().map(str::to_owned), false);
     let value = json!({
         "status": "success",

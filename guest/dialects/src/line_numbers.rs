@@ -1,6 +1,6 @@
 //! Line-number prefixes.
 
-use paddock_text::page::CUT_MARK;
+use paddock_text::page::CUT_SUFFIX;
 
 /// Maximum number of characters of a line that a model is shown.
 const LINE_CHARS: usize = 2_000;
@@ -30,7 +30,7 @@ pub fn numbered(text: &str, lines: u64, first: u64, separator: &str) -> String {
 /// Cuts lines that are too long for a model.
 pub fn cut_lines(content: &str) -> String {
     let cut = |line: &str| match line.char_indices().nth(LINE_CHARS) {
-        Some((end, _)) => format!("{}{CUT_MARK}", line.get(..end).unwrap_or_default()),
+        Some((end, _)) => format!("{}{CUT_SUFFIX}", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     };
     content.split('\n').map(cut).collect::<Vec<_>>().join("\n")

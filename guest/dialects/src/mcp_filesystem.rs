@@ -74,7 +74,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read File (Deprecated)",
         description: "Read a whole text file. Deprecated: use read_text_file.",
         params: READ_PARAMS,
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read_text,
         answer: read_answer,
         output: CONTENT,
@@ -84,7 +84,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read Text File",
         description: "Read a text file in any encoding: all of it, its first lines (`head`) or its last (`tail`).",
         params: READ_PARAMS,
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read_text,
         answer: read_answer,
         output: CONTENT,
@@ -94,7 +94,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read Media File",
         description: "Read a file as Base64 with its media type: an image or sound as such, anything else as an embedded resource.",
         params: &[required("path", "The file")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             let read = request::Read::lines(args.text("path"), 1, Some(u64::MAX));
             Ok(Request::Read(request::Read { mode: ReadMode::Base64, unlimited: true, ..read }))
@@ -107,7 +107,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read Multiple Files",
         description: "Read several text files. A file that cannot be read is reported as an error; the others are still read.",
         params: &[texts("paths", DefaultValue::Required, "The files, at least one")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             let files: Vec<_> = args.texts("paths").into_iter().map(|path| whole_text(path, None, None)).collect();
             if files.is_empty() {
@@ -123,12 +123,12 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write File",
         description: "Write a whole file, replacing an existing one.",
         params: &[required("path", "The file"), required("content", "The whole text")],
-        effect: ToolTraits::Replaces { idempotent: true },
+        traits: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (path, content) = (new_path(args, "path")?, args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
         },
-        answer: |asked, response| changed(response, format!("Successfully wrote to {}", asked.args.text("path"))),
+        answer: |context, response| changed(response, format!("Successfully wrote to {}", context.args.text("path"))),
         output: CONTENT,
     },
     ToolSpec {
@@ -144,7 +144,7 @@ const TOOLS: &[ToolSpec] = &[
             ),
             flag("dryRun", false, "Only show the diff"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: edit,
         answer: edit_answer,
         output: CONTENT,
@@ -154,10 +154,10 @@ const TOOLS: &[ToolSpec] = &[
         title: "Create Directory",
         description: "Create a directory and those above it. An existing directory is no error.",
         params: &[required("path", "The directory")],
-        effect: ToolTraits::Adds { idempotent: true },
+        traits: ToolTraits::Adds { idempotent: true },
         request: |args| Ok(Request::MakeDir(request::MakeDir { path: new_path(args, "path")?, parents: true })),
-        answer: |asked, response| {
-            changed(response, format!("Successfully created directory {}", asked.args.text("path")))
+        answer: |context, response| {
+            changed(response, format!("Successfully created directory {}", context.args.text("path")))
         },
         output: CONTENT,
     },
@@ -166,11 +166,11 @@ const TOOLS: &[ToolSpec] = &[
         title: "List Directory",
         description: "List a directory: each name after [DIR] or [FILE].",
         params: &[required("path", "The directory")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| Ok(list(args.text("path"))),
-        answer: |asked, response| {
+        answer: |context, response| {
             let list = take!(List, response);
-            Ok(content(render::with_rest(asked, render::names(&list), list.truncated)).truncated(list.truncated))
+            Ok(content(render::with_rest(context, render::names(&list), list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -182,12 +182,12 @@ const TOOLS: &[ToolSpec] = &[
             required("path", "The directory"),
             choice("sortBy", &["name", "size"], "name", "Largest first by size"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| Ok(list(args.text("path"))),
-        answer: |asked, response| {
+        answer: |context, response| {
             let list = take!(List, response);
-            let sizes = render::sizes(&list, asked.args.text("sortBy") == "size");
-            Ok(content(render::with_rest(asked, sizes, list.truncated)).truncated(list.truncated))
+            let sizes = render::sizes(&list, context.args.text("sortBy") == "size");
+            Ok(content(render::with_rest(context, sizes, list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -196,7 +196,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Directory Tree",
         description: "Show everything below a directory as JSON: name, type, and the children of directories.",
         params: &[required("path", "The directory"), EXCLUDE],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Tree(request::Tree {
                 depth: u32::MAX,
@@ -216,14 +216,14 @@ const TOOLS: &[ToolSpec] = &[
         title: "Move File",
         description: "Move or rename a file or directory. Fails where something is at the destination.",
         params: &[required("source", "What"), required("destination", "Its new path")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (source, destination) = (args.text("source"), new_path(args, "destination")?);
             let transfer = request::Transfer { source, destination, overwrite: false, recursive: true };
             Ok(Request::Move(request::Move(transfer)))
         },
-        answer: |asked, response| {
-            let (source, destination) = (asked.args.text("source"), asked.args.text("destination"));
+        answer: |context, response| {
+            let (source, destination) = (context.args.text("source"), context.args.text("destination"));
             changed(response, format!("Successfully moved {source} to {destination}"))
         },
         output: CONTENT,
@@ -233,7 +233,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Search Files",
         description: "Find files and directories by a glob on their paths below `path`: *.ext there, **/*.ext at any depth.",
         params: &[required("path", "Where to search"), required("pattern", "The glob"), EXCLUDE],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: search,
         answer: search_answer,
         output: CONTENT,
@@ -243,7 +243,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Get File Info",
         description: "Size, times and kind of a file or directory.",
         params: &[required("path", "What to describe")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             let stat = request::Stat::of(args.text("path"));
             Ok(Request::Stat(request::Stat { brief: true, through: true, ..stat }))
@@ -259,11 +259,11 @@ const TOOLS: &[ToolSpec] = &[
         title: "List Allowed Directories",
         description: "The directories that these tools may use.",
         params: &[],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |_| Ok(Request::Stat(request::Stat::of(".".to_owned()))),
-        answer: |asked, response| {
+        answer: |context, response| {
             response?;
-            let names = render::roots(asked);
+            let names = render::roots(context);
             Ok(content(format!("Allowed directories:\n{}", names.join("\n"))))
         },
         output: CONTENT,
@@ -292,26 +292,26 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&json!({ "content": message }), message)
 }
 
-fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mut text = read.content;
     // The reference returns the first lines as they are, joined by line feeds, and the last lines without CR.
-    if asked.args.whole("head") > 0 {
+    if context.args.whole("head") > 0 {
         let end = text.trim_end_matches('\n').len().max(text.len().saturating_sub(1));
         text.truncate(end);
-    } else if asked.args.whole("tail") > 0 {
+    } else if context.args.whole("tail") > 0 {
         text = text.replace("\r\n", "\n");
     }
     Ok(content(text))
 }
 
-fn media_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn media_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mime = render::media_type(&read.path);
     let block = match mime.split_once('/') {
         Some((kind @ ("image" | "audio"), _)) => json!({ "type": kind, "data": read.content, "mimeType": mime }),
         _ => {
-            let uri = render::uri(&asked.absolute(&read.path));
+            let uri = render::uri(&context.absolute(&read.path));
             json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "blob": read.content } })
         }
     };
@@ -333,9 +333,9 @@ fn many_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     Ok(content(parts.join("\n---\n")).truncated(many.truncated))
 }
 
-fn edit_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn edit_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
-    Ok(content(with_notes(render::diff(&asked.absolute(&edit.path), &edit.diff), &edit.notes)))
+    Ok(content(with_notes(render::diff(&context.absolute(&edit.path), &edit.diff), &edit.notes)))
 }
 
 fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -351,11 +351,11 @@ fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     Ok(content(text).truncated(tree.truncated))
 }
 
-fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let glob = take!(Glob, response);
     if glob.paths.is_empty() {
         return Ok(content(with_notes("No matches found".to_owned(), &glob.notes)));
     }
-    let paths: Vec<_> = glob.paths.iter().map(|path| asked.absolute(path)).collect();
-    Ok(content(render::with_rest(asked, paths.join("\n"), glob.truncated)).truncated(glob.truncated))
+    let paths: Vec<_> = glob.paths.iter().map(|path| context.absolute(path)).collect();
+    Ok(content(render::with_rest(context, paths.join("\n"), glob.truncated)).truncated(glob.truncated))
 }

@@ -41,7 +41,7 @@ const TOOLS: &[ToolSpec] = &[ToolSpec {
         default: DefaultValue::Required,
         doc: "The operation of an apply_patch_call",
     }],
-    effect: ToolTraits::Replaces { idempotent: false },
+    traits: ToolTraits::Replaces { idempotent: false },
     request,
     answer,
     output: Output::ResultSchema(&ResultSchema::Object(&[

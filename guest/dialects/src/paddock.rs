@@ -39,10 +39,10 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = response?;
     let truncated = response.truncated();
-    Ok(Rendered { json: to_json(&response), text: words::render(&response, &asked.names), truncated, error: None })
+    Ok(Rendered { json: to_json(&response), text: words::render(&response, &context.names), truncated, error: None })
 }
 
 /// Renders the error unmodified.
@@ -73,7 +73,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("encoding", "Label such as windows-1252 (detected)"),
             optional("if_none_match", "The etag of your version: returns only the changes since"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: requests::read,
         answer,
         output: Output::Generated(generated!("Read")),
@@ -96,7 +96,7 @@ const TOOLS: &[ToolSpec] = &[
             texts("paths", DefaultValue::None, "Whole files"),
             optional("glob", "Such as src/**/*.rs"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: requests::read_many,
         answer,
         output: Output::Generated(generated!("ReadMany")),
@@ -113,7 +113,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("encoding", "Encoding label (that of the file, else utf-8)"),
             optional("if_match", "Fail unless the file has this etag"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Write(request::Write {
                 path: args.text("path"),
@@ -145,7 +145,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("if_match", "Fail unless the file has this etag"),
             flag("dry_run", false, "Only show the diff"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: requests::edit,
         answer,
         output: Output::Generated(generated!("Edit")),
@@ -155,7 +155,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply patch",
         description: "Apply a patch, all of it or nothing: a unified diff, or an envelope of `*** Begin Patch`, `*** Add File: p`, `*** Update File: p` (`*** Move to: p`), `*** Delete File: p`, `*** End Patch`. Lines have to match exactly.",
         params: &[required("patch", "The patch"), flag("dry_run", false, "Only check it")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (patch, dry_run) = (args.text("patch"), args.flag("dry_run"));
             Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run, ..request::ApplyPatch::default() }))
@@ -177,7 +177,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("limit", 1, MAX_PAGE, DefaultValue::Whole(200), "Most entries"),
             CURSOR,
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: requests::list,
         answer,
         output: Output::Generated(generated!("List")),
@@ -193,7 +193,7 @@ const TOOLS: &[ToolSpec] = &[
             HIDDEN,
             IGNORED,
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Tree(request::Tree {
                 depth: args.whole32("depth"),
@@ -219,7 +219,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("limit", 1, MAX_PAGE, DefaultValue::Whole(100), "Most paths"),
             CURSOR,
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: requests::glob,
         answer,
         output: Output::Generated(generated!("Glob")),
@@ -246,7 +246,7 @@ const TOOLS: &[ToolSpec] = &[
             IGNORED,
             CURSOR,
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: requests::grep,
         answer,
         output: Output::Generated(generated!("Grep")),
@@ -270,7 +270,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("plan", "From the first result"),
             Param { doc: "", ..CURSOR },
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: requests::replace,
         answer,
         output: Output::Generated(generated!("Replace")),
@@ -286,7 +286,7 @@ const TOOLS: &[ToolSpec] = &[
             IGNORED,
             whole("limit", 1, MAX_PAGE, DefaultValue::Whole(200), "Most paths"),
         ],
-        effect: ToolTraits::Notes,
+        traits: ToolTraits::Notes,
         request: |args| {
             Ok(Request::Changes(request::Changes {
                 path: args.text("path"),
@@ -304,7 +304,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "File information",
         description: "Kind, size, times, lines, encoding, media type, link target and etag of a path.",
         params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Stat(request::Stat { checksum: args.flag("checksum"), ..request::Stat::of(args.text("path")) }))
         },
@@ -316,7 +316,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Make directory",
         description: "Make a directory.",
         params: &[path("Directory to make"), flag("parents", true, "Its parents too; succeed if it exists")],
-        effect: ToolTraits::Adds { idempotent: true },
+        traits: ToolTraits::Adds { idempotent: true },
         request: |args| {
             Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
         },
@@ -328,7 +328,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Copy",
         description: "Copy a file, or a directory with recursive.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", false, "A directory with all it holds")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Copy(requests::transfer(args))),
         answer,
         output: Output::Generated(generated!("Transfer")),
@@ -338,7 +338,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Move",
         description: "Move or rename a file or directory.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", true, "Allow a directory")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(request::Move(requests::transfer(args)))),
         answer,
         output: Output::Generated(generated!("Transfer")),
@@ -348,7 +348,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Delete",
         description: "Delete a file or an empty directory.",
         params: &[path("What to delete"), flag("recursive", false, "A directory with all it holds")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Delete(request::Delete {
                 path: args.text("path"),
@@ -369,7 +369,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("last", 1, 100, DefaultValue::None, "How many calls"),
             flag("overwrite", false, "Even if changed since"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: requests::restore,
         answer,
         output: Output::Generated(generated!("Restore")),

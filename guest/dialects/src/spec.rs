@@ -23,7 +23,7 @@ pub struct ToolSpec {
     /// Arguments.
     pub params: &'static [Param],
     /// Effects of the tool on files.
-    pub effect: ToolTraits,
+    pub traits: ToolTraits,
     /// Converts the arguments into a request.
     pub request: fn(&Args) -> Result<Request>,
     /// Renders the response or the error. The dialect's `failure` renders an `Err`.

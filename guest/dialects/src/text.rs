@@ -25,16 +25,16 @@ pub fn render(response: &Response, names: &Names) -> String {
         Response::Read(read) => reading::read(read, names),
         Response::ReadMany(many) => reading::read_many(many, names),
         Response::Write(write) => {
-            let verb = match (write.created, write.appended) {
+            let action = match (write.created, write.appended) {
                 (true, _) => "created",
                 (false, true) => "appended to",
                 (false, false) => "wrote",
             };
-            with_notes(format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written), &write.notes)
+            with_notes(format!("{action} {} ({} bytes)", printable(&write.path), write.bytes_written), &write.notes)
         }
         Response::Edit(edit) => edit_text(edit),
         Response::ApplyPatch(patch) => patch_text(patch, names),
-        Response::MakeDir(made) => make_dir_text(made),
+        Response::MakeDir(make_dir) => make_dir_text(make_dir),
         Response::Copy(transfer) => transfer_text("copied", transfer),
         Response::Move(transfer) => transfer_text("moved", transfer),
         Response::Delete(delete) => delete_text(delete),
@@ -63,7 +63,7 @@ fn with_version(mut text: String, response: &Response, names: &Names) -> String 
         Response::Edit(edit) if edit.dry_run => (None, &None),
         Response::Edit(edit) => (Some(edit.etag.as_str()), &edit.backup),
         Response::ApplyPatch(patch) => (None, &patch.backup),
-        Response::MakeDir(made) => (None, &made.backup),
+        Response::MakeDir(make_dir) => (None, &make_dir.backup),
         Response::Copy(transfer) | Response::Move(transfer) => (None, &transfer.backup),
         Response::Delete(delete) => (None, &delete.backup),
         Response::Restore(restore) => (None, &restore.backup),
@@ -102,9 +102,9 @@ pub fn short_backup(id: &str) -> String {
 }
 
 fn edit_text(edit: &Edit) -> String {
-    let places = if edit.edits_applied == 1 { "place" } else { "places" };
-    let verb = if edit.dry_run { "nothing was changed; this would edit" } else { "edited" };
-    let head = format!("{verb} {} ({} {places})\n{}", printable(&edit.path), edit.edits_applied, hunks(&edit.diff));
+    let noun = if edit.edits_applied == 1 { "place" } else { "places" };
+    let action = if edit.dry_run { "nothing was changed; this would edit" } else { "edited" };
+    let head = format!("{action} {} ({} {noun})\n{}", printable(&edit.path), edit.edits_applied, hunks(&edit.diff));
     with_notes(head, &edit.notes)
 }
 
@@ -139,15 +139,15 @@ fn patch_text(patch: &ApplyPatch, names: &Names) -> String {
     with_notes(text, &patch.notes)
 }
 
-fn make_dir_text(made: &MakeDir) -> String {
-    let verb = if made.created { "made" } else { "already there:" };
-    format!("{verb} {}/", printable(&made.path))
+fn make_dir_text(make_dir: &MakeDir) -> String {
+    let action = if make_dir.created { "made" } else { "already there:" };
+    format!("{action} {}/", printable(&make_dir.path))
 }
 
-fn transfer_text(verb: &str, transfer: &Transfer) -> String {
+fn transfer_text(action: &str, transfer: &Transfer) -> String {
     let (source, destination) = (printable(&transfer.source), printable(&transfer.destination));
     let head = format!(
-        "{verb} {source} -> {destination} ({}, {})",
+        "{action} {source} -> {destination} ({}, {})",
         counted(transfer.files, "file"),
         counted(transfer.bytes, "byte")
     );
@@ -194,7 +194,7 @@ fn history_text(history: &History) -> String {
         let paths: Vec<_> = entry.paths.iter().take(3).map(|path| printable(path)).collect();
         let more = if entry.paths.len() > 3 { ", …" } else { "" };
         let backup = short_backup(&entry.backup);
-        let _ = writeln!(text, "{backup} {} {} {}{more}", entry.time, entry.verb, paths.join(", "));
+        let _ = writeln!(text, "{backup} {} {} {}{more}", entry.time, entry.operation, paths.join(", "));
     }
     if history.entries.is_empty() {
         text.push_str("[no backups]\n");
@@ -224,11 +224,11 @@ fn stat_text(stat: &Stat) -> String {
 }
 
 fn replace_text(replace: &Replace, names: &Names) -> String {
-    let verb = if replace.applied { "replaced" } else { "would replace" };
+    let action = if replace.applied { "replaced" } else { "would replace" };
     let matches = if replace.total_replacements == 1 { "match" } else { "matches" };
     let mut text = match replace.total_files {
         0 => format!("[nothing to replace in {}]\n", counted(replace.files_searched, "file")),
-        files => format!("{verb} {} {matches} in {}\n", replace.total_replacements, counted(files, "file")),
+        files => format!("{action} {} {matches} in {}\n", replace.total_replacements, counted(files, "file")),
     };
     if replace.applied {
         for file in &replace.files {

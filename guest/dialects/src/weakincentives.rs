@@ -23,7 +23,7 @@ mod paths;
 mod reading;
 mod search;
 
-use crate::weakincentives::paths::{directory, fnmatch, made, named};
+use crate::weakincentives::paths::{directory, fnmatch, named, writable_path};
 use crate::weakincentives::reading::{read, read_file};
 use crate::weakincentives::search::{glob, grep, ls};
 
@@ -75,7 +75,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "List directory",
         description: "List the entries of a directory.",
         params: &[text("path", ".", "Directory, relative to the root")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             Ok(Request::List(request::List {
                 limit: MAX_ENTRIES,
@@ -98,7 +98,7 @@ const TOOLS: &[ToolSpec] = &[
             whole("offset", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip"),
             signed("limit", DefaultValue::None, "Most lines (2000); -1 for all"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: read,
         answer: read_file,
         output: output!(ResultSchema::Object(&[
@@ -118,9 +118,9 @@ const TOOLS: &[ToolSpec] = &[
             required("content", "UTF-8 text"),
             flag("create_only", false, "Fail if the file exists").may_be_absent(),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
-            let (path, content) = (made(args, "write")?, args.text("content"));
+            let (path, content) = (writable_path(args, "write")?, args.text("content"));
             // Only the original tool, which never overwrites a file, names its argument `file_path`.
             let create_only = args.opt_flag("create_only").unwrap_or_else(|| args.has("file_path"));
             Ok(Request::Write(request::Write { path, content, create_only, ..request::Write::default() }))
@@ -142,7 +142,7 @@ const TOOLS: &[ToolSpec] = &[
             required("new_string", "Text in its place"),
             flag("replace_all", false, "Every occurrence"),
         ],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let edit = request::Replacement {
                 old_text: args.text("old_string"),
@@ -160,7 +160,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Find by name",
         description: "Find files by a pattern such as **/*.py. `*` matches / too.",
         params: &[required("pattern", "The pattern, relative to path"), text("path", ".", "Directory to search")],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             let glob = request::Glob { unlimited: true, ..request::Glob::of(fnmatch(&args.text("pattern"))) };
             Ok(Request::Glob(request::Glob {
@@ -189,7 +189,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("glob_filter", "Only files that match this pattern").or(&["glob"]),
             whole("max_matches", 1, 10_000, DefaultValue::Whole(100), "Most matches"),
         ],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Grep(request::Grep {
                 path: directory(args),
@@ -222,14 +222,14 @@ const TOOLS: &[ToolSpec] = &[
         title: "Delete",
         description: "Delete a file, or a directory with all it holds. The value is the number of entries.",
         params: &[PATH, flag("recursive", true, "If false, only an empty directory is deleted")],
-        effect: ToolTraits::Replaces { idempotent: false },
+        traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (path, recursive) = (named(args, "delete")?, args.flag("recursive"));
             Ok(Request::Delete(request::Delete { path, recursive, files_only: false }))
         },
-        answer: |asked, response| {
+        answer: |context, response| {
             let delete = take!(Delete, response);
-            Ok(reported(json!(delete.entries_deleted), render(&Response::Delete(delete), &asked.names)))
+            Ok(reported(json!(delete.entries_deleted), render(&Response::Delete(delete), &context.names)))
         },
         output: output!(ResultSchema::Whole),
     },
@@ -238,17 +238,17 @@ const TOOLS: &[ToolSpec] = &[
         title: "Make directory",
         description: "Make a directory. Fails if it exists, unless `parents` is set.",
         params: &[PATH, flag("parents", false, "Its parents too")],
-        effect: ToolTraits::Adds { idempotent: true },
+        traits: ToolTraits::Adds { idempotent: true },
         request: |args| {
             let path = directory(args);
             // The root always exists.
             let is_root = matches!(path.as_str(), "." | "/");
-            let path = if is_root { path } else { made(args, "make")? };
+            let path = if is_root { path } else { writable_path(args, "make")? };
             Ok(Request::MakeDir(request::MakeDir { path, parents: is_root || args.flag("parents") }))
         },
-        answer: |asked, response| {
-            let made = take!(MakeDir, response);
-            Ok(reported(Value::Null, render(&Response::MakeDir(made), &asked.names)))
+        answer: |context, response| {
+            let writable_path = take!(MakeDir, response);
+            Ok(reported(Value::Null, render(&Response::MakeDir(writable_path), &context.names)))
         },
         output: output!(ResultSchema::Nullable(&ResultSchema::Flag)),
     },
@@ -257,9 +257,9 @@ const TOOLS: &[ToolSpec] = &[
         title: "Whether a path exists",
         description: "Whether a path exists.",
         params: &[PATH],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: stat,
-        answer: |asked, response| is(asked, response, |_| true),
+        answer: |context, response| is(context, response, |_| true),
         output: output!(ResultSchema::Flag),
     },
     ToolSpec {
@@ -267,9 +267,9 @@ const TOOLS: &[ToolSpec] = &[
         title: "Whether a path is a file",
         description: "Whether a path is a file.",
         params: &[PATH],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: stat,
-        answer: |asked, response| is(asked, response, |kind| kind == Kind::File),
+        answer: |context, response| is(context, response, |kind| kind == Kind::File),
         output: output!(ResultSchema::Flag),
     },
     ToolSpec {
@@ -277,9 +277,9 @@ const TOOLS: &[ToolSpec] = &[
         title: "Whether a path is a directory",
         description: "Whether a path is a directory.",
         params: &[PATH],
-        effect: ToolTraits::Reads,
+        traits: ToolTraits::Reads,
         request: stat,
-        answer: |asked, response| is(asked, response, |kind| kind == Kind::Directory),
+        answer: |context, response| is(context, response, |kind| kind == Kind::Directory),
         output: output!(ResultSchema::Flag),
     },
 ];
@@ -306,16 +306,16 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&value, message)
 }
 
-fn write_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_file(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let value = json!({ "path": write.path, "bytes_written": write.bytes_written, "created": write.created });
-    Ok(reported(value, render(&Response::Write(write), &asked.names)))
+    Ok(reported(value, render(&Response::Write(write), &context.names)))
 }
 
-fn edit_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn edit_file(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let value = json!({ "path": edit.path, "replacements": edit.edits_applied });
-    Ok(reported(value, render(&Response::Edit(edit), &asked.names)))
+    Ok(reported(value, render(&Response::Edit(edit), &context.names)))
 }
 
 fn stat(args: &Args) -> Result<Request> {
@@ -323,15 +323,15 @@ fn stat(args: &Args) -> Result<Request> {
 }
 
 /// Returns whether the entry is of the wanted kind, after following a link. A path that is missing or outside has no kind.
-fn is(asked: &CallContext<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
-    let path = asked.args.text("path");
-    let found = match response {
+fn is(context: &CallContext<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
+    let path = context.args.text("path");
+    let kind = match response {
         Ok(Response::Stat(stat)) if stat.kind == Kind::Link => stat.target_kind,
         Ok(Response::Stat(stat)) => Some(stat.kind),
         Ok(_) => return Err(CallContext::mixed_up()),
         Err(Error { code: Code::NotFound | Code::NotADirectory | Code::OutsideWorkspace, .. }) => None,
         Err(error) => return Err(error),
     };
-    let answer = found.is_some_and(wanted);
+    let answer = kind.is_some_and(wanted);
     Ok(reported(answer.into(), format!("{}: {answer}", printable(&path))))
 }

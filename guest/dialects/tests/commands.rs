@@ -23,7 +23,7 @@ fn words_reach_the_shell_as_they_are() {
 }
 
 #[test]
-fn output_end_changes_and_refusals_are_told() {
+fn output_end_changes_and_refusals_are_reported() {
     let changes: Vec<_> = (0..25)
         .map(|number| Change { kind: ChangeKind::Created, path: format!("{number}"), to: None, size: Some(1) })
         .collect();
@@ -51,7 +51,7 @@ fn output_end_changes_and_refusals_are_told() {
 }
 
 #[test]
-fn what_was_cut_continues_where_the_caller_can_read_it() {
+fn cut_output_names_the_tool_that_continues_it() {
     let cut = Captured { bytes: 9_000, truncated: true, omitted: 8_996, ..captured("bad\n") };
     let unread = Some(Unread { session: 3, offset: 4 });
     let ran = Ran { exit_code: Some(0), stdout: cut.clone(), stderr: cut, unread, ..Ran::default() };
@@ -69,7 +69,7 @@ fn a_combination_names_only_a_tool_that_it_has() {
     let cut = Captured { bytes: 9_000, truncated: true, omitted: 8_996, ..captured("bad\n") };
     let unread = Some(Unread { session: 3, offset: 4 });
     let ran = Ran { exit_code: Some(0), stdout: cut, unread, ..Ran::default() };
-    let told = |list: &str, tool: &str| {
+    let rendered_text = |list: &str, tool: &str| {
         let tools = Rc::new(find(list).unwrap());
         let names = Names::of(&tools, tools.entry(tool).unwrap());
         remarks(&ran, &names).remove(0)
@@ -81,17 +81,17 @@ fn a_combination_names_only_a_tool_that_it_has() {
         ("paddock:shell,codex:write_stdin", "shell"),
         ("codex", "exec_command"),
     ] {
-        assert_eq!(told(list, tool), "[8996 of 9000 bytes of output are left out]", "{list}");
+        assert_eq!(rendered_text(list, tool), "[8996 of 9000 bytes of output are left out]", "{list}");
     }
     for (list, tool) in
         [("paddock:shell,write_stdin", "shell"), ("codex:exec_command,paddock:write_stdin", "exec_command")]
     {
-        assert!(told(list, tool).contains("; `write_stdin` with"), "{list}");
+        assert!(rendered_text(list, tool).contains("; `write_stdin` with"), "{list}");
     }
 }
 
 #[test]
-fn a_cause_is_told_once_with_its_count() {
+fn a_cause_is_reported_once_with_its_count() {
     let refused = |path: &str, cause: &str| Refused { path: path.to_owned(), cause: cause.to_owned() };
     let mut all: Vec<_> = (0..20).map(|number| refused(&format!("/x{number}"), "outside")).collect();
     all.insert(1, refused("/y", "protected"));

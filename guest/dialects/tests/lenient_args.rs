@@ -32,50 +32,50 @@ fn forms_with_one_reading_are_accepted() {
         Args::decode(read.name, read.params, r#"{"path": "7", "limit": "3", "include_header": "false"}"#).ok().unwrap();
     assert_eq!((args.text("path"), args.whole("limit"), args.flag("include_header")), ("7".to_owned(), 3, false));
     let many = mcp_filesystem::DIALECT.tool("read_multiple_files").unwrap();
-    for (given, expected) in [(json!("a b"), ["a b"].as_slice()), (json!("[\"a\", \"b\"]"), &["a", "b"])] {
-        let args = Args::decode(many.name, many.params, &json!({"paths": given}).to_string()).ok().unwrap();
+    for (value, expected) in [(json!("a b"), ["a b"].as_slice()), (json!("[\"a\", \"b\"]"), &["a", "b"])] {
+        let args = Args::decode(many.name, many.params, &json!({"paths": value}).to_string()).ok().unwrap();
         assert_eq!(args.texts("paths"), expected);
     }
 }
 
 #[test]
 fn lines_by_their_first_and_last_number() {
-    let read = |dialect: &paddock_dialects::Dialect, given: serde_json::Value| {
+    let read = |dialect: &paddock_dialects::Dialect, arguments: serde_json::Value| {
         let tool = dialect.tool("read_file").unwrap();
-        let mut given = given;
-        given["path"] = json!("f");
-        Args::decode(tool.name, tool.params, &given.to_string())
+        let mut arguments = arguments;
+        arguments["path"] = json!("f");
+        Args::decode(tool.name, tool.params, &arguments.to_string())
             .map(|args| (args.opt_whole("offset"), args.opt_whole("limit")))
             .map_err(|error| error.hint_text().unwrap_or_default())
     };
-    for (given, expected) in [
+    for (arguments, expected) in [
         (json!({"start_line": 3, "end_line": 5}), (Some(3), Some(3))),
         (json!({"startLine": "3"}), (Some(3), None)),
         (json!({"end_line": 5}), (Some(1), Some(5))),
         (json!({"offset": 4, "end_line": 5}), (Some(4), Some(2))),
         (json!({"start_line": 4, "limit": 2}), (Some(4), Some(2))),
     ] {
-        assert_eq!(read(&paddock::DIALECT, given.clone()), Ok(expected), "{given}");
+        assert_eq!(read(&paddock::DIALECT, arguments.clone()), Ok(expected), "{arguments}");
     }
-    for given in [
+    for arguments in [
         json!({"start_line": 5, "end_line": 3}),
         json!({"start_line": 0}),
         json!({"start_line": 1, "offset": 1}),
         json!({"end_line": 5, "limit": 5}),
         json!({"start_line": 1, "mode": "base64"}),
     ] {
-        let hint = read(&paddock::DIALECT, given.clone()).unwrap_err();
-        assert_eq!(hint.matches("it takes").count(), 1, "{given}: {hint}");
+        let hint = read(&paddock::DIALECT, arguments.clone()).unwrap_err();
+        assert_eq!(hint.matches("it takes").count(), 1, "{arguments}: {hint}");
     }
     // In these dialects, `offset` is the number of lines to skip.
-    for (given, expected) in [
+    for (arguments, expected) in [
         (json!({"start_line": 3, "end_line": 5}), "counted from 1, that is `offset` 2 and `limit` 3;"),
         (json!({"end_line": 5}), "that is `offset` 0 and `limit` 5;"),
         (json!({"offset": 2, "end_line": 5}), "counted from 1, that is `offset` 2 and `limit` 3;"),
         (json!({"start_line": 3}), "that is `offset` 2;"),
     ] {
-        let hint = read(&weakincentives::DIALECT, given.clone()).unwrap_err();
-        assert!(hint.contains(expected) && hint.matches("it takes").count() == 1, "{given}: {hint}");
+        let hint = read(&weakincentives::DIALECT, arguments.clone()).unwrap_err();
+        assert!(hint.contains(expected) && hint.matches("it takes").count() == 1, "{arguments}: {hint}");
     }
 }
 
@@ -86,12 +86,12 @@ fn numbers_of_a_pair_and_a_command_of_one_word() {
     let args = Args::decode(editor.name, editor.params, &view.to_string()).ok().unwrap();
     assert_eq!(args.opt_pair("view_range"), Some((1, -1)));
     let shell = paddock::DIALECT.tool("shell").unwrap();
-    let command = |given: serde_json::Value| {
-        Args::decode(shell.name, shell.params, &json!({"command": given}).to_string()).map(|args| args.text("command"))
+    let command = |value: serde_json::Value| {
+        Args::decode(shell.name, shell.params, &json!({"command": value}).to_string()).map(|args| args.text("command"))
     };
     assert_eq!(command(json!(["ls"])).ok().as_deref(), Some("ls"));
-    for given in [json!(["ls", "-l"]), json!([]), json!([1])] {
-        assert!(command(given.clone()).is_err(), "{given}");
+    for value in [json!(["ls", "-l"]), json!([]), json!([1])] {
+        assert!(command(value.clone()).is_err(), "{value}");
     }
 }
 

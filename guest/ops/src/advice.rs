@@ -33,13 +33,13 @@ pub fn of_pattern(args: &Grep) -> Vec<String> {
 /// Returns notes about a glob without a match.
 pub fn of_glob(glob: &str) -> Vec<String> {
     let mut notes = Vec::new();
-    let outside_braces = |level: &mut u32, it: char| {
-        *level = match it {
-            '{' => *level + 1,
-            '}' => level.saturating_sub(1),
-            _ => *level,
+    let outside_braces = |brace_depth: &mut u32, it: char| {
+        *brace_depth = match it {
+            '{' => *brace_depth + 1,
+            '}' => brace_depth.saturating_sub(1),
+            _ => *brace_depth,
         };
-        Some(it == ',' && *level == 0)
+        Some(it == ',' && *brace_depth == 0)
     };
     if glob.chars().scan(0, outside_braces).any(|is_outside| is_outside) {
         let braced: Vec<_> = glob.split(',').map(str::trim).collect();
@@ -107,9 +107,9 @@ pub fn loosened(args: &Grep) -> Option<Grep> {
 fn has_escaped(text: &str, character: char) -> bool {
     let mut is_escaped = false;
     text.chars().any(|it| {
-        let found = is_escaped && it == character;
+        let is_match = is_escaped && it == character;
         is_escaped = it == '\\' && !is_escaped;
-        found
+        is_match
     })
 }
 
@@ -164,12 +164,12 @@ mod tests {
 
     #[test]
     fn looser_patterns() {
-        let loose = |text: &str, fixed: bool| loosened(&pattern(text, fixed)).map(|it| it.pattern);
-        assert_eq!(loose("a b", false).as_deref(), Some(r"a[\t\p{Zs}]b"));
-        assert_eq!(loose("a.'", true).as_deref(), Some("a\\x{2e}['\u{2018}\u{2019}\u{2bc}]"));
-        assert_eq!(loose(r"[a ]\ x", false).as_deref(), Some(r"[a ]\ x"));
-        assert_eq!(loose(r"\d+", false), Some(r"\d+".to_owned()));
-        assert_eq!(loose("12", true), None);
+        let loosened_pattern = |text: &str, fixed: bool| loosened(&pattern(text, fixed)).map(|it| it.pattern);
+        assert_eq!(loosened_pattern("a b", false).as_deref(), Some(r"a[\t\p{Zs}]b"));
+        assert_eq!(loosened_pattern("a.'", true).as_deref(), Some("a\\x{2e}['\u{2018}\u{2019}\u{2bc}]"));
+        assert_eq!(loosened_pattern(r"[a ]\ x", false).as_deref(), Some(r"[a ]\ x"));
+        assert_eq!(loosened_pattern(r"\d+", false), Some(r"\d+".to_owned()));
+        assert_eq!(loosened_pattern("12", true), None);
     }
 
     #[test]

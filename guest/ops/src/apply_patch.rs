@@ -389,14 +389,14 @@ mod tests {
     /// The results, the changes as `path > target: new content`, and the notes.
     type Planning = (Vec<PatchedFile>, Vec<String>, Vec<String>);
 
-    fn asked(patch: &str) -> request::ApplyPatch {
+    fn request_for(patch: &str) -> request::ApplyPatch {
         request::ApplyPatch { patch: patch.to_owned(), ..request::ApplyPatch::default() }
     }
 
     fn plan_with(policy: &Policy, files: &[(&str, &[u8])], patch: &str) -> Result<Planning> {
         let fs = filesystem(files);
         let workspace = Workspace::open(&fs, policy).unwrap();
-        let plan = Plan::make(&workspace, &asked(patch))?;
+        let plan = Plan::make(&workspace, &request_for(patch))?;
         let (results, notes) = (plan.results(), plan.notes.clone());
         let changes = plan.changes().into_iter().map(|change| {
             let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn each_action_is_told_and_done() {
+    fn each_action_is_reported_and_made() {
         let files: &[(&str, &[u8])] = &[("u", b"a\nb\n"), ("d/gone", b"x\ny"), ("m", b"1\n2\n")];
         let patch = envelope(
             "*** Add File: new/f\n+n\n*** Update File: u\n@@\n-b\n+B\n+C\n*** Delete File: d/gone\n\
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_rejected_with_near_names() {
+    fn missing_files_are_rejected_with_similar_names() {
         let files: &[(&str, &[u8])] = &[("src/main.rs", b"a\n"), ("->link", b"src/main.rs")];
         let missing = "cannot patch `src/man.rs`: no such file or directory";
         for patch in ["*** Update File: src/man.rs\n@@\n-a", "*** Delete File: src/man.rs"] {
@@ -558,7 +558,7 @@ mod tests {
         let fs = filesystem(&files);
         let policy = Policy::default();
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        run(&workspace, &asked(&patch)).unwrap_err();
+        run(&workspace, &request_for(&patch)).unwrap_err();
         for name in names {
             let resolved = workspace.resolve(&name, "read").unwrap();
             assert_eq!(workspace.read_whole(&resolved, "read").unwrap().0, b"zero\none\ntwo\n");
@@ -588,7 +588,7 @@ mod tests {
         let fs = filesystem(files);
         let policy = Policy::default();
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let plan = Plan::make(&workspace, &asked(&envelope("*** Update File: w\n@@\n-b\n+c"))).unwrap();
+        let plan = Plan::make(&workspace, &request_for(&envelope("*** Update File: w\n@@\n-b\n+c"))).unwrap();
         let expected: Vec<u8> = "\u{feff}a\r\nc\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert!(plan.changes()[0].new == Some(expected.into()));
         fails(files, &envelope("*** Update File: bin\n@@\n-b"), Code::BinaryFile, "cannot patch `bin`: it is not text");
@@ -618,7 +618,7 @@ mod tests {
         fs.link(&dir, name, &dir, "b").unwrap();
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let patch = envelope("*** Update File: a\n@@\n-1\n*** Update File: b\n@@\n-2");
-        let error = Plan::make(&workspace, &asked(&patch)).err().unwrap();
+        let error = Plan::make(&workspace, &request_for(&patch)).err().unwrap();
         assert_eq!(error.message(), "cannot patch `b`: it is the same file as `a`");
     }
 }

@@ -36,32 +36,32 @@ pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
 
 /// Returns the plan of `request`, or `None` if the policy requires no approval for it.
 fn plan_of(workspace: &Workspace<'_>, request: &Request, change: &dyn ChangingOperation) -> Result<Option<Plan>> {
-    let asks_always = workspace.policy.approval == Approval::OnChange;
-    if !asks_always && !change.can_delete() {
+    let always_needs_approval = workspace.policy.approval == Approval::OnChange;
+    if !always_needs_approval && !change.can_delete() {
         return Ok(None);
     }
     let mut draft = PlanDraft::new(workspace, request);
     let deletes = change.plan(&mut draft)?;
-    Ok((asks_always || deletes).then(|| draft.finish()))
+    Ok((always_needs_approval || deletes).then(|| draft.finish()))
 }
 
 /// Returns whether the host signed this plan and the signature has not expired.
 fn is_signed(workspace: &Workspace<'_>, plan: &Plan, signed: &str) -> bool {
     let Some(key) = workspace.policy.host.approval_key.as_deref().and_then(from_hex) else { return false };
-    let Some((said, signature)) = signed.rsplit_once('.') else { return false };
-    let Some((expires_ms, _nonce)) = said.split_once('.') else { return false };
+    let Some((validity, signature)) = signed.rsplit_once('.') else { return false };
+    let Some((expires_ms, _nonce)) = validity.split_once('.') else { return false };
     let Ok(expires_ms) = u64::from_str_radix(expires_ms, 16) else { return false };
     let now = workspace.fs.now();
     let now_ms = now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000);
     let Some(signature) = from_hex(signature) else { return false };
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&key) else { return false };
-    mac.update(signed_text(said, &plan.digest).as_bytes());
+    mac.update(signed_text(validity, &plan.digest).as_bytes());
     key.len() >= 16 && now_ms < expires_ms && mac.verify_slice(&signature).is_ok()
 }
 
 /// Returns the text that the host signs with HMAC-SHA256.
-fn signed_text(said: &str, digest: &str) -> String {
-    format!("paddock approval 1\n{said}\n{digest}")
+fn signed_text(validity: &str, digest: &str) -> String {
+    format!("paddock approval 1\n{validity}\n{digest}")
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {

@@ -84,12 +84,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
         (modified, &mut result.modified),
         (deleted.unwrap_or_default(), &mut result.deleted),
     ];
-    let mut room = page::size(args.limit);
+    let mut remaining = page::size(args.limit);
     for (paths, list) in lists {
         result.total += paths.len() as u64;
-        result.truncated |= paths.len() > room;
-        list.extend(paths.into_iter().take(room));
-        room = room.saturating_sub(list.len());
+        result.truncated |= paths.len() > remaining;
+        list.extend(paths.into_iter().take(remaining));
+        remaining = remaining.saturating_sub(list.len());
     }
     result.token = change_token::keep(workspace, &Snapshot { fingerprint, taken, entries })?;
     Ok(result)
@@ -365,7 +365,7 @@ mod tests {
 
     /// A file that a new rule hides is not reported as deleted, and no hidden path is revealed.
     #[test]
-    fn what_rules_keep_back_is_not_gone() {
+    fn a_newly_hidden_file_is_not_reported_as_deleted() {
         let fs = fixture(&[("a", "1"), ("key", "2"), ("log", "3"), (".hidden", "4"), ("b", "5")]);
         let first = token(&fs);
         put(&fs, ".agentignore", "key\n");
@@ -423,14 +423,14 @@ mod tests {
                 token(&fs)
             })
             .collect();
-        let kept = |token: &String| call(&fs, &Changes::of(Some(token.clone()))).is_ok();
-        assert!(kept(&tokens[39]));
-        assert!(!kept(&tokens[0]) && !kept(&tokens[7]));
+        let is_retained = |token: &String| call(&fs, &Changes::of(Some(token.clone()))).is_ok();
+        assert!(is_retained(&tokens[39]));
+        assert!(!is_retained(&tokens[0]) && !is_retained(&tokens[7]));
         assert_eq!(fs.list(&enter(&fs, 1, "changes/x").0).unwrap().entries.len(), 32);
     }
 
     #[test]
-    fn without_a_state_directory_nothing_is_kept() {
+    fn without_a_state_directory_there_is_no_snapshot() {
         let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 1, nanoseconds: 0 }, 1);
         let error = call(&fs, &Changes::of(None)).unwrap_err();
         assert_eq!(error.code, Code::Io);

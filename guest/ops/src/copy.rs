@@ -218,12 +218,12 @@ fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &Resolve
         )
         .hint("copy its target instead")
     };
-    let said = match workspace.fs.read_link(&source.dir, &source.name) {
+    let link_target = match workspace.fs.read_link(&source.dir, &source.name) {
         Err(Fault::Outside) => return Err(leads_out()),
         other => other.map_err(|fault| fault.at(operation, &source.requested_path))?,
     };
     let above = target.path.rsplit_once('/').map_or(".", |(above, _)| above);
-    let path = if said.starts_with('/') { said } else { format!("{above}/{said}") };
+    let path = if link_target.starts_with('/') { link_target } else { format!("{above}/{link_target}") };
     match workspace.resolve(&path, operation) {
         Err(error) if error.code == Code::Denied => {
             let cause = "its target is closed to all tools";
@@ -253,9 +253,9 @@ fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, 
         ..Journal::default()
     };
     journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
-    let mut made = Vec::new();
+    let mut created_dirs = Vec::new();
     let mut carry_out = || {
-        let dir = make_missing(fs, target, &mut made)?;
+        let dir = make_missing(fs, target, &mut created_dirs)?;
         let location = OpenLocation { dir, name: target.name.clone() };
         let copy = location.sibling(&temporary);
         let from = source.location();
@@ -272,22 +272,22 @@ fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, 
         put.inspect_err(|_| drop(copy_remove::remove(fs, &copy)))?;
         fs.sync_dir(&location.dir).inspect_err(|_| drop(copy_remove::remove(fs, &location)))
     };
-    let done: FsResult<()> = carry_out();
-    if done.is_err() {
+    let result: FsResult<()> = carry_out();
+    if result.is_err() {
         backup::forget(workspace);
-        for location in made.iter().rev() {
+        for location in created_dirs.iter().rev() {
             drop(fs.remove_dir(&location.dir, &location.name));
         }
     }
     // A journal that cannot be removed has no pending steps.
     drop(journal.clear(workspace));
-    done.map_err(|fault| fault.at(OPERATION, &target.requested_path))
+    result.map_err(|fault| fault.at(OPERATION, &target.requested_path))
 }
 
 /// Writes the backup of the created entries.
 fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, kind: Kind) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(()) };
-    draft.add_made(&directories_to_make(workspace, target))?;
+    draft.add_created_dirs(&directories_to_make(workspace, target))?;
     let top = source.location();
     let add = |path: &str, _: &OpenLocation, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
     tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(OPERATION, &source.requested_path))?;

@@ -177,13 +177,13 @@ fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     let moved = moved.and_then(|()| fs.sync_dir(&location.dir));
     let removed = moved.and_then(|()| copy_remove::remove(fs, &aside));
     // After a failure the rest is renamed back, if the first rename succeeded.
-    let kept = removed.is_err() && aside.rename(fs, &location).is_ok();
-    if kept {
+    let is_put_back = removed.is_err() && aside.rename(fs, &location).is_ok();
+    if is_put_back {
         backup::forget(workspace);
     }
     // A journal that cannot be removed can only lead to the removal of the temporary sibling.
     drop(journal.tidy(workspace));
-    removed.map_err(|fault| match (kept, fault.at(OPERATION, &resolved.requested_path)) {
+    removed.map_err(|fault| match (is_put_back, fault.at(OPERATION, &resolved.requested_path)) {
         (true, error) => error.hint("the entries that could not be deleted still exist"),
         (false, error) => error,
     })

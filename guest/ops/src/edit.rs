@@ -86,9 +86,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         max,
     );
     let first = lines.first().map(range);
-    let shown = args.snippet.zip(first.as_ref());
+    let snippet_range = args.snippet.zip(first.as_ref());
     let limits = &workspace.policy.limits;
-    let snippet = shown.and_then(|(around, first)| snippet::of(&edited.document.text, first, around, limits));
+    let snippet = snippet_range.and_then(|(around, first)| snippet::of(&edited.document.text, first, around, limits));
     let (old, new) = (old.into_bytes(), FileContent::from(edited.document.into_bytes()));
     let old = FileContent::from(old);
     let mut result = response::Edit {
@@ -157,12 +157,12 @@ fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, arg
         let is_over = workspace.out_of_time();
         let before = edited.as_ref().map_or(old, |edited| &edited.document);
         let label = if args.edits.len() > 1 { format!("edit {}: ", index + 1) } else { String::new() };
-        let made = match is_over {
+        let applied = match is_over {
             true => Err(mistakes::out_of_time()),
-            false => made(workspace, before, edit, (args.matching, &label)),
+            false => apply_one(workspace, before, edit, (args.matching, &label)),
         };
-        match made {
-            Ok(Made { document, splices, is_exact }) => {
+        match applied {
+            Ok(EditedDocument { document, splices, is_exact }) => {
                 let (changes, count, mut notes) = match edited.take() {
                     Some(Edited { changes, count, notes, .. }) => (changes, count, notes),
                     None => (Vec::new(), 0, Vec::new()),
@@ -200,33 +200,33 @@ fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, arg
 }
 
 /// A document after one edit.
-struct Made {
+struct EditedDocument {
     document: Document,
     splices: Vec<Splice>,
     is_exact: bool,
 }
 
 /// Applies one edit. Errors name neither the operation nor the path.
-fn made(
+fn apply_one(
     workspace: &Workspace<'_>,
     before: &Document,
     edit: &Replacement,
     (matching, label): (EditMatching, &str),
-) -> Result<Made> {
+) -> Result<EditedDocument> {
     mistakes::check(edit)?;
     let text = &before.text;
-    let loose = match matching {
+    let lenient_match = match matching {
         EditMatching::WhiteSpace => lenient::splice(text, edit)
             .map_err(|several| mistakes::ambiguous(text, &several, Some(Pass::Trimmed.name())))?,
         EditMatching::Exact | EditMatching::Punctuation => None,
     };
-    let (splices, is_exact) = match loose {
+    let (splices, is_exact) = match lenient_match {
         Some(splice) => (vec![splice], true),
         None => splices(workspace, text, edit, (matching, label))?,
     };
     let bytes = before.splice(&splices).map_err(|loss| loss.error())?;
     check_size(workspace, bytes.len())?;
-    Ok(Made { document: before.decode_like(bytes), splices, is_exact })
+    Ok(EditedDocument { document: before.decode_like(bytes), splices, is_exact })
 }
 
 /// Returns the document with the lines inserted.
@@ -283,8 +283,8 @@ fn splices(
     (matching, label): (EditMatching, &str),
 ) -> Result<(Vec<Splice>, bool)> {
     let max = if edit.replace_all { MAX_OCCURRENCES + 1 } else { MAX_COUNTED + 1 };
-    let found = find::occurrences(text, &edit.old_text, !edit.replace_all, max);
-    match found.len() {
+    let occurrences = find::occurrences(text, &edit.old_text, !edit.replace_all, max);
+    match occurrences.len() {
         0 => {
             let folded = matching == EditMatching::Punctuation;
             let alike = if folded { find::alike(text, &edit.old_text, MAX_COUNTED + 1) } else { Vec::new() };
@@ -298,7 +298,7 @@ fn splices(
             };
         }
         1 => {}
-        _ if !edit.replace_all => return Err(mistakes::ambiguous(text, &found, None)),
+        _ if !edit.replace_all => return Err(mistakes::ambiguous(text, &occurrences, None)),
         count if count > MAX_OCCURRENCES => {
             let cause = phrase![Term::OldText, format!(" is there more than {MAX_OCCURRENCES} times")];
             return Err(Error::new(Code::LimitExceeded, cause)
@@ -308,14 +308,14 @@ fn splices(
     }
     // The size is checked before the new text is copied for each occurrence. Every encoding needs at least a third of
     // the bytes that UTF-8 needs for a character.
-    let grown = text.len().saturating_add(found.len().saturating_mul(edit.new_text.len()));
-    let gone = found.iter().map(|range| range.len()).sum::<usize>();
+    let grown = text.len().saturating_add(occurrences.len().saturating_mul(edit.new_text.len()));
+    let gone = occurrences.iter().map(|range| range.len()).sum::<usize>();
     check_size(workspace, grown.saturating_sub(gone) / 3)?;
     let splice = |range: std::ops::Range<usize>| {
         let text = find::localize(text, &range, &edit.new_text).into_owned();
         Splice { range, text }
     };
-    Ok((found.into_iter().map(splice).collect(), true))
+    Ok((occurrences.into_iter().map(splice).collect(), true))
 }
 
 fn check_size(workspace: &Workspace<'_>, size: usize) -> Result<()> {
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_changes() {
+    fn only_what_was_requested_changes() {
         let script = b"\xef\xbb\xbf#!/bin/sh\r\necho one\r\n\tx \r\n";
         assert_eq!(
             edited(script, &[replacement("one\n\tx", "two\nthree\n\tx")]),
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_all_edits_are_told() {
+    fn mistakes_of_all_edits_are_reported() {
         let text = b"one\ntwo\ntwo\nfour();\n";
         let edits = [
             replacement("one", "first line"),

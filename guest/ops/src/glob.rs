@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use paddock_search::cursor::Position;
 use paddock_search::glob::{Glob, Name};
-use paddock_search::page::{Page, Rank, Room};
+use paddock_search::page::{Page, PageBudget, Rank};
 use paddock_search::{cursor, glob};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Argument, Code, Error, Result, Term};
@@ -54,14 +54,14 @@ impl Operation for request::Glob {
 /// Finds files by name.
 pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::Glob> {
     let (scope, fingerprint, position) = begin(workspace, args)?;
-    let room = room(workspace, args);
+    let budget = budget(workspace, args);
     if args.sort == PathSort::Path {
-        let mut search = Search::new(&scope, scope.walk(position.map(start), None)?, room);
+        let mut search = Search::new(&scope, scope.walk(position.map(start), None)?, budget);
         search.advance(u64::MAX);
         return Ok(described(workspace, args, search.finish(&fingerprint)));
     }
     let rank = |position| Rank::at(position).ok_or_else(cursor::no_cursor);
-    let page = Page::new(room, position.map(rank).transpose()?);
+    let page = Page::new(budget, position.map(rank).transpose()?);
     let (paths, skipped, end) = by_time(&scope, scope.walk(None, None)?, page)?;
     Ok(described(workspace, args, page_of(paths, skipped, end.map(Rank::position), &fingerprint)))
 }
@@ -101,7 +101,7 @@ fn wider(workspace: &Workspace<'_>, args: &request::Glob) -> Option<String> {
     let searched = workspace.resolve(&args.path, OPERATION).ok()?.path;
     for glob in advice::wider(&args.pattern, &searched) {
         let scope = Rc::new(SearchScope::with(workspace, args, &glob, argument).ok()?);
-        let mut search = Search::new(&scope, scope.walk(None, None).ok()?, room(workspace, args));
+        let mut search = Search::new(&scope, scope.walk(None, None).ok()?, budget(workspace, args));
         let mut visited = STEP;
         while search.paths.is_empty() && search.advance(visited) {
             visited += STEP;
@@ -132,8 +132,8 @@ fn begin<'w>(
     Ok((Rc::new(scope), fingerprint, position))
 }
 
-fn room(workspace: &Workspace<'_>, args: &request::Glob) -> Room {
-    Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), 1)
+fn budget(workspace: &Workspace<'_>, args: &request::Glob) -> PageBudget {
+    PageBudget::new(args.limit, crate::text_bytes(workspace, args.unlimited), 1)
 }
 
 /// Returns the start of a page in the order of the walk.
@@ -206,7 +206,7 @@ impl<'w> SearchScope<'w> {
 struct Search<'w> {
     scope: Rc<SearchScope<'w>>,
     walk: Walk<'w>,
-    room: Room,
+    budget: PageBudget,
     paths: Vec<String>,
     /// Last path, relative to the searched directory, and the entries skipped up to it.
     last: (String, Skipped),
@@ -218,11 +218,11 @@ struct Search<'w> {
 }
 
 impl<'w> Search<'w> {
-    fn new(scope: &Rc<SearchScope<'w>>, walk: Walk<'w>, room: Room) -> Self {
+    fn new(scope: &Rc<SearchScope<'w>>, walk: Walk<'w>, budget: PageBudget) -> Self {
         let scope = Rc::clone(scope);
         let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
         let reached = walk.reached().to_owned();
-        Self { scope, walk, room, paths, last, skipped, reached, end: None }
+        Self { scope, walk, budget, paths, last, skipped, reached, end: None }
     }
 
     /// Continues until the walk has visited `entries` entries. Returns false if the search is over.
@@ -232,23 +232,23 @@ impl<'w> Search<'w> {
                 self.end = self.walk.stopped.then(|| after(self.reached()));
                 return false;
             }
-            self.look();
+            self.take_entry();
         }
         self.end.is_none()
     }
 
     /// Processes the current entry of the walk.
-    fn look(&mut self) {
+    fn take_entry(&mut self) {
         let Some(entry) = self.walk.entry().filter(|entry| self.scope.is_match(entry)) else { return };
         match entry.kind {
             Kind::Link if !self.scope.has_target(&entry) => self.walk.skipped.links += 1,
             Kind::Other => self.walk.skipped.special += 1,
             // Entries skipped between two pages are reported by the second page.
-            _ if self.room.is_full() => self.end = Some(after(&self.last.0)),
+            _ if self.budget.is_full() => self.end = Some(after(&self.last.0)),
             Kind::File | Kind::Directory | Kind::Link => {
                 self.last.0.clear();
                 self.last.0.push_str(entry.below);
-                self.room.take(entry.path);
+                self.budget.take(entry.path);
                 self.paths.push(entry.path.to_owned());
                 self.last.1 = self.left_out();
             }

@@ -4,7 +4,7 @@ use paddock_search::cursor;
 use paddock_search::cursor::Position;
 use paddock_search::glob::Glob;
 use paddock_search::hidden::Hidden;
-use paddock_search::page::{Page, Rank, Room};
+use paddock_search::page::{Page, PageBudget, Rank};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::request::ListSort;
@@ -75,13 +75,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let options = options(args, glob.as_ref(), start);
     let walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
     let mut listing = Listing { workspace, glob, walk, totals: Totals::default(), skip: args.skip, passed: 0 };
-    let mut room = Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
+    let mut budget = PageBudget::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
     let (mut entries, end) = match args.sort {
-        ListSort::Name => listing.by_name(room, position.map(|position| Sums::at(&position))),
+        ListSort::Name => listing.by_name(budget, position.map(|position| Sums::at(&position))),
         sort => {
             let skip = usize::try_from(args.skip.min(MAX_SKIPPED)).unwrap_or_default();
-            room.entries += skip;
-            let (mut entries, end) = listing.by_rank(sort, Page::new(room, position.map(rank).transpose()?))?;
+            budget.entries += skip;
+            let (mut entries, end) = listing.by_rank(sort, Page::new(budget, position.map(rank).transpose()?))?;
             let passed = skip.min(entries.len());
             entries = entries.split_off(passed);
             listing.passed = passed as u64;
@@ -179,11 +179,11 @@ struct Listing<'w> {
 impl Listing<'_> {
     /// Returns a page in the order of the walk. The first page continues to the end for the totals; later pages receive
     /// them from the cursor.
-    fn by_name(&mut self, mut room: Room, reported: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
+    fn by_name(&mut self, mut budget: PageBudget, reported: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
         while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
-            let is_full = more || room.is_full();
+            let is_full = more || budget.is_full();
             more = is_full;
             if is_full && (reported.is_some() || self.totals.known.is_none()) {
                 break;
@@ -195,8 +195,8 @@ impl Listing<'_> {
             } else if !is_full {
                 last.clear();
                 last.push_str(entry.below);
-                room.take(entry.path);
-                entries.push(shown(&entry, stat));
+                budget.take(entry.path);
+                entries.push(rendered_entry(&entry, stat));
                 skipped = self.walk.skipped;
             }
         }
@@ -233,7 +233,7 @@ impl Listing<'_> {
                     Rank { key: size, path: entry.below.to_owned() }
                 }
             };
-            page.push(rank, shown(&entry, stat));
+            page.push(rank, rendered_entry(&entry, stat));
         }
         if self.walk.stopped {
             let name = match sort {
@@ -257,7 +257,7 @@ fn next_match<'a>(walk: &'a mut Walk<'_>, glob: Option<&Glob>) -> Option<walk::E
     None
 }
 
-fn shown(entry: &walk::Entry<'_>, stat: Option<Stat>) -> Entry {
+fn rendered_entry(entry: &walk::Entry<'_>, stat: Option<Stat>) -> Entry {
     Entry {
         path: entry.path.to_owned(),
         kind: entry.kind,

@@ -32,8 +32,8 @@ impl Operation for request::MakeDir {
     }
 
     fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
-        let Response::MakeDir(made) = response else { return };
-        recorder.add(&made.path);
+        let Response::MakeDir(make_dir) = response else { return };
+        recorder.add(&make_dir.path);
     }
 }
 

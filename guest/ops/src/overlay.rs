@@ -18,7 +18,7 @@ use paddock_vfs::overlay::{Difference, OverlayFs};
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 
 pub use crate::overlay::commit::{Commit, CommitArgs, recover};
-pub use crate::overlay::diff::{Diff, DiffArgs, Shown};
+pub use crate::overlay::diff::{Diff, DiffArgs, RenderedDifference};
 pub use crate::overlay::plan::Conflict;
 
 /// An overlay and its base.
@@ -102,13 +102,16 @@ impl<'f> Transaction<'f> {
             return Ok(all);
         }
         let paths: Vec<&str> = paths.iter().map(|path| plain(path)).collect();
-        let shown: Vec<String> = all.iter().map(|difference| self.path(difference)).collect();
-        if let Some(path) = paths.iter().find(|path| !shown.iter().any(|shown| is_at_or_below(shown, path))) {
+        let difference_paths: Vec<String> = all.iter().map(|difference| self.path(difference)).collect();
+        if let Some(path) = paths
+            .iter()
+            .find(|path| !difference_paths.iter().any(|difference_path| is_at_or_below(difference_path, path)))
+        {
             return Err(Error::at(Code::NotFound, "choose", path, "nothing differs from the base there")
                 .hint("`diff` shows what does"));
         }
         let (mut chosen, mut whole): (Vec<Difference>, Vec<&Difference>) = (Vec::new(), Vec::new());
-        for (difference, path) in all.iter().zip(&shown) {
+        for (difference, path) in all.iter().zip(&difference_paths) {
             if paths.iter().any(|chosen| is_at_or_below(path, chosen)) {
                 if let Some(above) = whole.iter().find(|above| difference.is_in(above)) {
                     return Err(Error::at(Code::InvalidArgument, "choose", path, "a directory above it was replaced")

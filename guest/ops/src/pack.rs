@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told() {
+    fn what_is_left_out_is_reported() {
         let fixture = Fixture::new(&[
             (".agentignore", b".env\nkeys/\n"),
             ("d/.env", b"secret"),

@@ -34,15 +34,15 @@ pub trait Worker {
 pub struct PartitionResult {
     /// Amount that was searched completely: for `grep` the number of leading files, for `glob` 1 for the whole
     /// partition and 0 for as much as fills a page.
-    pub done: u64,
+    pub progress: u64,
     /// Matches in the partition. Skipped entries are counted only if no other instance sees them.
-    pub found: Found,
+    pub matches: PartitionMatches,
     /// Amount that counts toward a limit: for `grep` bytes of text, for `glob` entries visited.
     pub used: u64,
 }
 
 /// Matches in the form of a page.
-pub enum Found {
+pub enum PartitionMatches {
     /// By `grep`.
     Grep(Grep),
     /// By `glob`.

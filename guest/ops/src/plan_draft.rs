@@ -72,8 +72,8 @@ impl<'w> PlanDraft<'w> {
     /// Adds text to the summary. Text beyond its bound is counted.
     pub fn say(&mut self, words: &str) {
         self.text.update(words);
-        let room = if self.omitted_bytes > 0 { 0 } else { MAX_SUMMARY - self.summary.len() };
-        let (fits, omitted) = words.split_at_checked(words.floor_char_boundary(room)).unwrap_or_default();
+        let remaining_bytes = if self.omitted_bytes > 0 { 0 } else { MAX_SUMMARY - self.summary.len() };
+        let (fits, omitted) = words.split_at_checked(words.floor_char_boundary(remaining_bytes)).unwrap_or_default();
         self.summary.push_str(fits);
         self.omitted_bytes += omitted.len() as u64;
         self.omitted_lines += omitted.matches('\n').count() as u64;
@@ -196,6 +196,6 @@ impl<'w> PlanDraft<'w> {
 
 /// Returns the encoding of a document for a person.
 fn format(document: &Document) -> String {
-    let mark = if document.bom { " with a byte order mark" } else { "" };
-    format!("{}{mark}", document.encoding.name())
+    let bom_text = if document.bom { " with a byte order mark" } else { "" };
+    format!("{}{bom_text}", document.encoding.name())
 }

@@ -201,18 +201,18 @@ impl Reader<'_> {
         let before = self.content.lines(format).until(start).skip(u64::MAX)?;
         let mut lines = Lines::from(self.content, format.ender, start);
         let mut page = page(&mut lines, before + 1, &Layout { lines: count, last: true, ..layout })?;
-        let shown = page.end.saturating_sub(page.start) + 1;
-        page.cut |= page.start > 1 && self.args.tail.is_some_and(|asked| asked > shown);
+        let line_count = page.end.saturating_sub(page.start) + 1;
+        page.cut |= page.start > 1 && self.args.tail.is_some_and(|requested_lines| requested_lines > line_count);
         Ok(page)
     }
 
     /// Returns the error for a line past the end, in the caller's line numbers.
     fn past_the_end(&self, argument: Term, line: u64, total: u64) -> Error {
         let first = self.args.first_line;
-        let shown = line.saturating_add(first).saturating_sub(1);
+        let requested_line = line.saturating_add(first).saturating_sub(1);
         let max = (total + first).saturating_sub(1).max(first);
         let plural = if total == 1 { "" } else { "s" };
-        Error::argument(argument, format!("{shown} is past the end: the file has {total} line{plural}"))
+        Error::argument(argument, format!("{requested_line} is past the end: the file has {total} line{plural}"))
             .hint(phrase![format!("use a number up to {max}, or "), Term::Tail, " for the last lines"])
             .or_hint(format!("use a number up to {max}"))
             .detail(Detail::PastEnd { argument, total })
@@ -301,11 +301,11 @@ impl Reader<'_> {
 
 /// Returns the number of bytes and lines that were returned to the caller.
 pub(super) fn extent(read: &response::Read) -> (u64, Option<u64>) {
-    let shown = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
+    let line_count = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
     if let Some(diff) = &read.diff {
         return (diff.len() as u64, None);
     }
-    if read.encoding == "binary" { (shown, None) } else { (read.content.len() as u64, Some(shown)) }
+    if read.encoding == "binary" { (line_count, None) } else { (read.content.len() as u64, Some(line_count)) }
 }
 
 #[cfg(test)]
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_is_refused_with_the_way_to_get_it() {
+    fn binary_is_refused_with_a_hint() {
         let error = read(b"\x89PNG\r\n\x1a\n\0\0", |_| ()).unwrap_err();
         assert_eq!(error.code, Code::BinaryFile);
         assert_eq!(error.message(), "cannot read `a.txt`: it is binary: 10 bytes of image/png");
@@ -481,9 +481,9 @@ mod tests {
         for line in [1, 13] {
             let error = around(line, None).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument);
-            let told =
+            let cause =
                 format!("argument `mode`: line {line} is in no function that could be recognized within 2000 lines");
-            assert!(error.to_string().contains(&told), "{error}");
+            assert!(error.to_string().contains(&cause), "{error}");
         }
     }
 

@@ -72,7 +72,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
     let limits = &workspace.policy.limits;
     // If all files are requested whole, they share the limit of a single whole file.
     let is_unlimited = files.iter().all(|file| file.unlimited);
-    let mut room = if is_unlimited { bytes(limits.max_file_bytes) } else { limits.max_result_bytes };
+    let mut remaining_bytes = if is_unlimited { bytes(limits.max_file_bytes) } else { limits.max_result_bytes };
     let mut left = files.as_slice();
     while let [file, rest @ ..] = left {
         if entries.len() >= max_files || workspace.out_of_time() {
@@ -80,10 +80,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
         }
         let outcome = crate::read::run(workspace, file);
         let size = outcome.as_ref().map_or(0, |result| result.content.len());
-        if size > room && !entries.is_empty() {
+        if size > remaining_bytes && !entries.is_empty() {
             break;
         }
-        room = room.saturating_sub(size);
+        remaining_bytes = remaining_bytes.saturating_sub(size);
         let outcome = outcome.map_or_else(ReadOutcome::Error, |result| ReadOutcome::Result(Box::new(result)));
         entries.push(ReadManyEntry { path: file.path.clone(), outcome });
         left = rest;
@@ -100,7 +100,7 @@ fn bytes(limit: u64) -> usize {
 fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool, Skipped)> {
     // The error must name this tool's argument, not that of the search.
     Glob::parse(pattern, || Term::Glob.into(), &workspace.root_names())?;
-    let found = crate::glob::run(
+    let glob = crate::glob::run(
         workspace,
         &request::Glob {
             limit: u32::try_from(workspace.policy.limits.max_files).unwrap_or(u32::MAX),
@@ -108,8 +108,8 @@ fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool
             ..request::Glob::of(pattern.to_owned())
         },
     )?;
-    let files = found.paths.into_iter().map(|path| Read::lines(path, 1, None)).collect();
-    Ok((files, found.truncated, found.skipped))
+    let files = glob.paths.into_iter().map(|path| Read::lines(path, 1, None)).collect();
+    Ok((files, glob.truncated, glob.skipped))
 }
 
 #[cfg(test)]
@@ -130,16 +130,16 @@ mod tests {
     #[test]
     fn one_failure_is_an_entry() {
         let result = read_all(&["a", "none", "c"], &Policy::default());
-        let shown = result.entries.iter().map(|entry| match &entry.outcome {
+        let results = result.entries.iter().map(|entry| match &entry.outcome {
             ReadOutcome::Result(read) => Ok(read.content.as_str()),
             ReadOutcome::Error(error) => Err(error.code),
         });
-        assert_eq!(shown.collect::<Vec<_>>(), [Ok("aaaa\naaaa"), Err(Code::NotFound), Ok("c")]);
+        assert_eq!(results.collect::<Vec<_>>(), [Ok("aaaa\naaaa"), Err(Code::NotFound), Ok("c")]);
         assert!(!result.truncated);
     }
 
     #[test]
-    fn what_does_not_fit_remains() {
+    fn files_beyond_the_limit_remain() {
         let mut policy = Policy::default();
         policy.limits.max_result_bytes = 6;
         let result = read_all(&["b", "c", "a", "c"], &policy);

@@ -95,7 +95,7 @@ fn move_dir(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedP
 /// Writes the backup of the move and of the overwritten file. Returns a note if that file exceeds the size of backups.
 fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Option<String>> {
     let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(None) };
-    draft.add_made(&directories_to_make(workspace, target))?;
+    draft.add_created_dirs(&directories_to_make(workspace, target))?;
     let note = target.stat.and_then(|stat| backup::too_large(workspace, stat.size));
     if target.stat.is_some() && note.is_none() {
         let location = target.location();
@@ -118,24 +118,24 @@ fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPat
         debris: target.stat.map(|_| aside.clone()).into_iter().collect(),
         ..Journal::default()
     };
-    let is_kept = !journal.directories.is_empty() || !journal.debris.is_empty();
-    if is_kept {
+    let is_journaled = !journal.directories.is_empty() || !journal.debris.is_empty();
+    if is_journaled {
         journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
     }
-    let mut made = Vec::new();
-    let done = make_missing(fs, target, &mut made).and_then(|dir| {
+    let mut created_dirs = Vec::new();
+    let result = make_missing(fs, target, &mut created_dirs).and_then(|dir| {
         let to = OpenLocation { dir, name: target.name.clone() };
         put(fs, source, &to, target.stat.map(|_| to.sibling(&aside.name)).as_ref())
     });
-    if done.is_err() {
+    if result.is_err() {
         backup::forget(workspace);
-        made.iter().rev().for_each(|location| drop(fs.remove_dir(&location.dir, &location.name)));
+        created_dirs.iter().rev().for_each(|location| drop(fs.remove_dir(&location.dir, &location.name)));
     }
-    if is_kept {
+    if is_journaled {
         // A journal that cannot be removed can only lead to the removal of the temporary sibling.
         drop(journal.tidy(workspace));
     }
-    done.map_err(|fault| match fault {
+    result.map_err(|fault| match fault {
         Fault::CrossDevice => fault.at(OPERATION, &target.requested_path).hint("copy it, then delete the source"),
         fault => fault.at(OPERATION, &target.requested_path),
     })?;

@@ -75,9 +75,9 @@ impl ChangingOperation for request::Replace {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let found = find(draft.workspace, self, 0)?;
-        found.changing().try_for_each(|file| draft.add(OPERATION, &file.resolved.path))?;
-        let mut files = found.changing();
+        let replacements = find(draft.workspace, self, 0)?;
+        replacements.changing().try_for_each(|file| draft.add(OPERATION, &file.resolved.path))?;
+        let mut files = replacements.changing();
         files.try_for_each(|file| draft.change(&file.resolved.path, Some(&file.old), &file.new)).map(|()| false)
     }
 }
@@ -85,11 +85,12 @@ impl ChangingOperation for request::Replace {
 /// Plans a replacement, or applies it if the request has a plan.
 pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<response::Replace> {
     let is_planned = args.plan.is_some();
-    let mut found = find(workspace, args, if is_planned { 0 } else { workspace.policy.limits.max_result_bytes })?;
-    let mut result = found.result(args);
+    let mut replacements =
+        find(workspace, args, if is_planned { 0 } else { workspace.policy.limits.max_result_bytes })?;
+    let mut result = replacements.result(args);
     if is_planned {
         let mut changes = Vec::new();
-        for file in found.files {
+        for file in replacements.files {
             if !file.is_excluded {
                 let Planned { resolved, old, new, .. } = file;
                 changes.push(FileChange { resolved, old: Some(old), new: Some(new), to: None });
@@ -101,12 +102,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
     Ok(result)
 }
 
-/// Returns all replacements, with at most `room` bytes of the lines that change. Fails if the request has a plan that does
+/// Returns all replacements, with at most `max_line_bytes` bytes of the lines that change. Fails if the request has a plan that does
 /// not match them.
-fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) -> Result<Found<'w>> {
+fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, max_line_bytes: usize) -> Result<Replacements<'w>> {
     let search = args.search();
     let cursor = args.cursor.as_deref().filter(|_| args.plan.is_none()).map(plan::open).transpose()?;
-    let mut found = Found {
+    let mut replacements = Replacements {
         workspace,
         replacer: Replacer::new(&search, &args.replacement)?,
         matcher: Matcher::new(&search)?,
@@ -119,28 +120,28 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, room: usize) 
         unchangeable: Vec::new(),
         skipped: Skipped::default(),
         excluded: Excluded::new(workspace, &args.exclude_paths)?,
-        page: Page::new(cursor.map_or(0, |(lines, _)| lines), room),
+        page: Page::new(cursor.map_or(0, |(lines, _)| lines), max_line_bytes),
     };
     let resolved = workspace.resolve(&args.path, OPERATION)?;
     match resolved.existing(workspace, OPERATION)?.kind {
-        Kind::File => found.named(resolved)?,
+        Kind::File => replacements.named(resolved)?,
         Kind::Directory => {
             let dir = resolved.open_dir(workspace, OPERATION)?;
-            found.all(FileWalk::new(workspace, &search, &resolved, &dir, None)?)?;
+            replacements.all(FileWalk::new(workspace, &search, &resolved, &dir, None)?)?;
         }
         kind => return Err(resolved.not_a_file(OPERATION, kind)),
     }
     match (&args.plan, cursor) {
-        (Some(plan), _) => plan::check((Term::Plan, plan), args, &found.files)?,
-        (None, Some((_, plan))) => plan::check((Term::Cursor, plan), args, &found.files)?,
+        (Some(plan), _) => plan::check((Term::Plan, plan), args, &replacements.files)?,
+        (None, Some((_, plan))) => plan::check((Term::Cursor, plan), args, &replacements.files)?,
         (None, None) => {}
     }
-    found.excluded.check(found.total_files > 0)?;
-    Ok(found)
+    replacements.excluded.check(replacements.total_files > 0)?;
+    Ok(replacements)
 }
 
 /// Replacements found so far.
-struct Found<'w> {
+struct Replacements<'w> {
     workspace: &'w Workspace<'w>,
     replacer: Replacer,
     /// Fast check on raw bytes that rules out most files without a match.
@@ -183,7 +184,7 @@ enum Matching {
     Unchangeable(ResolvedPath, Error),
 }
 
-impl Found<'_> {
+impl Replacements<'_> {
     /// Returns the files that change.
     fn changing(&self) -> impl Iterator<Item = &Planned> {
         self.files.iter().filter(|file| !file.is_excluded)
@@ -422,23 +423,23 @@ mod tests {
         run(&Workspace::open(fs, policy).unwrap(), args)
     }
 
-    fn asked(pattern: &str, replacement: &str) -> Replace {
+    fn request_for(pattern: &str, replacement: &str) -> Replace {
         Replace::of(pattern.to_owned(), replacement.to_owned())
     }
 
     /// Plans a replacement, then applies the plan.
     #[track_caller]
-    fn done(fs: &MemoryFs, args: &Replace) -> response::Replace {
+    fn applied(fs: &MemoryFs, args: &Replace) -> response::Replace {
         let policy = Policy::default();
         let planned = call(fs, &policy, args).unwrap();
         assert!(planned.plan.is_some() && !planned.applied && planned.backup.is_none());
-        let done = call(fs, &policy, &Replace { plan: planned.plan, ..args.clone() }).unwrap();
-        assert_eq!((&done.files, done.total_replacements), (&planned.files, planned.total_replacements));
-        assert!(done.applied && done.plan.is_none() && done.lines.is_empty());
-        done
+        let applied = call(fs, &policy, &Replace { plan: planned.plan, ..args.clone() }).unwrap();
+        assert_eq!((&applied.files, applied.total_replacements), (&planned.files, planned.total_replacements));
+        assert!(applied.applied && applied.plan.is_none() && applied.lines.is_empty());
+        applied
     }
 
-    fn shown(planned: &response::Replace) -> Vec<String> {
+    fn rendered_lines(planned: &response::Replace) -> Vec<String> {
         planned.lines.iter().map(|line| format!("{} {line}", line.path)).collect()
     }
 
@@ -446,19 +447,19 @@ mod tests {
     fn planned_then_done() {
         let fs =
             fixture(&[("a.rs", b"old(1);\nold(2);\n"), ("d/b.rs", b"old(x)"), ("c.txt", b"old"), ("n.rs", b"new")]);
-        let args = Replace { glob: Some("*.rs".to_owned()), ..asked(r"old\((\w+)\)", "new($1, $1)") };
+        let args = Replace { glob: Some("*.rs".to_owned()), ..request_for(r"old\((\w+)\)", "new($1, $1)") };
         let planned = call(&fs, &Policy::default(), &args).unwrap();
         assert_eq!((planned.total_files, planned.total_replacements, planned.files_searched), (2, 3, 3));
         assert_eq!(
-            shown(&planned),
+            rendered_lines(&planned),
             ["a.rs 1: «old(1 → new(1, 1»);", "a.rs 2: «old(2 → new(2, 2»);", "d/b.rs 1: «old(x → new(x, x»)"]
         );
         assert_eq!(bytes(&fs, "a.rs"), b"old(1);\nold(2);\n");
-        let done = done(&fs, &args);
+        let applied = applied(&fs, &args);
         assert_eq!(bytes(&fs, "a.rs"), b"new(1, 1);\nnew(2, 2);\n");
         assert_eq!((bytes(&fs, "d/b.rs"), bytes(&fs, "c.txt")), (b"new(x, x)".to_vec(), b"old".to_vec()));
-        assert_eq!(done.files[0].etag, etag(b"new(1, 1);\nnew(2, 2);\n"));
-        assert!(done.backup.is_some());
+        assert_eq!(applied.files[0].etag, etag(b"new(1, 1);\nnew(2, 2);\n"));
+        assert!(applied.backup.is_some());
     }
 
     #[test]
@@ -469,7 +470,7 @@ mod tests {
             ("bom", b"\xef\xbb\xbfb\r\n"),
             ("bad", b"b \xff\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 b"),
         ]);
-        done(&fs, &asked("b", "c\nd"));
+        applied(&fs, &request_for("b", "c\nd"));
         let expected: Vec<u8> = "\u{feff}aä\r\nc\r\nd\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(bytes(&fs, "w"), expected);
         assert_eq!(bytes(&fs, "bom"), b"\xef\xbb\xbfc\r\nd\r\n");
@@ -477,14 +478,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_changed_is_left_as_it_is_and_told() {
+    fn unchangeable_files_stay_as_they_are_and_are_reported() {
         let latin = b"caf\xe9 caf\xe9 d\xe9j\xe0 vu, na\xefve\n";
         let files: &[(&str, &[u8])] =
             &[("latin", latin), (".vscode/x.json", b"caf"), ("bin", b"caf\0"), ("ok", b"caf"), ("big", &[b'c'; 200])];
         let fs = fixture(files);
         let mut policy = Policy::default();
         policy.limits.max_file_bytes = 100;
-        let args = Replace { include_hidden: true, ..asked("caf", "\u{4e16}") };
+        let args = Replace { include_hidden: true, ..request_for("caf", "\u{4e16}") };
         let planned = call(&fs, &policy, &args).unwrap();
         assert_eq!((planned.total_files, planned.unchangeable), (1, 2));
         assert_eq!((planned.skipped.binary, planned.skipped.too_large), (1, 1));
@@ -501,24 +502,25 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_looked_into() {
+    fn hidden_files_are_not_searched() {
         let fs = fixture(&[(".agentignore", b"key"), ("key", b"x"), ("d/key", b"x"), ("a", b"x")]);
-        let planned = call(&fs, &Policy::default(), &Replace { include_hidden: true, ..asked("x", "y") }).unwrap();
+        let planned =
+            call(&fs, &Policy::default(), &Replace { include_hidden: true, ..request_for("x", "y") }).unwrap();
         assert_eq!((planned.total_files, planned.skipped.denied, planned.unchangeable), (1, 2, 0));
-        let named = Replace { path: "key".to_owned(), ..asked("x", "y") };
+        let named = Replace { path: "key".to_owned(), ..request_for("x", "y") };
         assert_eq!(call(&fs, &Policy::default(), &named).unwrap_err().code, Code::Denied);
     }
 
     #[test]
-    fn a_plan_is_for_what_was_there() {
+    fn a_plan_is_bound_to_the_content() {
         let fresh = || fixture(&[("a", b"x 1"), ("b", b"x 2"), ("c", b"none"), ("d", b"x 3")]);
         let fs = fresh();
         let policy = Policy::default();
-        let plan = call(&fs, &policy, &asked("x", "y")).unwrap().plan;
+        let plan = call(&fs, &policy, &request_for("x", "y")).unwrap().plan;
         let refused = |change: &dyn Fn(&MemoryFs)| {
             let fs = fresh();
             change(&fs);
-            let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..asked("x", "y") }).unwrap_err();
+            let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..request_for("x", "y") }).unwrap_err();
             assert_eq!((error.code, bytes(&fs, "a")), (Code::ChangedSinceRead, b"x 1".to_vec()));
             error.message()
         };
@@ -537,7 +539,7 @@ mod tests {
         assert_eq!(all, format!("{since}2 of its files without a match now"));
         // A new file without a match leaves the plan valid.
         put(&fs, "c", b"other");
-        assert!(call(&fs, &policy, &Replace { plan, ..asked("x", "y") }).unwrap().applied);
+        assert!(call(&fs, &policy, &Replace { plan, ..request_for("x", "y") }).unwrap().applied);
         assert_eq!(bytes(&fs, "d"), b"y 3");
     }
 
@@ -545,11 +547,11 @@ mod tests {
     fn a_plan_is_for_its_arguments_and_nothing_forged() {
         let fs = fixture(&[("a", b"x")]);
         let policy = Policy::default();
-        let plan = call(&fs, &policy, &asked("x", "y")).unwrap().plan;
+        let plan = call(&fs, &policy, &request_for("x", "y")).unwrap().plan;
         let others = [
-            asked("x", "z"),
-            Replace { fixed: true, ..asked("x", "y") },
-            Replace { path: "a".to_owned(), ..asked("x", "y") },
+            request_for("x", "z"),
+            Replace { fixed: true, ..request_for("x", "y") },
+            Replace { path: "a".to_owned(), ..request_for("x", "y") },
         ];
         for other in others {
             let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..other }).unwrap_err();
@@ -557,7 +559,8 @@ mod tests {
         }
         for forged in ["", "x", "0123456789abcdef", "0123456789abcdef-", "0123456789abcdef-Aé", "0123456789abcdef-AAA"]
         {
-            let error = call(&fs, &policy, &Replace { plan: Some(forged.to_owned()), ..asked("x", "y") }).unwrap_err();
+            let error =
+                call(&fs, &policy, &Replace { plan: Some(forged.to_owned()), ..request_for("x", "y") }).unwrap_err();
             assert_eq!(error.message(), "argument `plan`: it is not a plan", "{forged}");
         }
         assert_eq!(bytes(&fs, "a"), b"x");
@@ -569,21 +572,21 @@ mod tests {
         let files: Vec<_> = names.iter().map(|name| (name.as_str(), b"x".as_slice())).collect();
         let fs = fixture(&files);
         let policy = Policy::default();
-        let planned = call(&fs, &policy, &asked("x", "y")).unwrap();
+        let planned = call(&fs, &policy, &request_for("x", "y")).unwrap();
         assert_eq!((planned.files.len(), planned.total_files, planned.truncated), (200, 200, false));
         assert!(planned.plan.as_ref().unwrap().len() < 150);
-        let args = Replace { plan: planned.plan.clone(), ..asked("x", "y") };
+        let args = Replace { plan: planned.plan.clone(), ..request_for("x", "y") };
         let applied = call(&fixture(&files), &policy, &args).unwrap();
         assert_eq!((applied.files.len(), applied.total_files, applied.truncated), (100, 200, true));
         put(&fs, "f199", b"x!");
-        let error = call(&fs, &policy, &Replace { plan: planned.plan, ..asked("x", "y") }).unwrap_err();
+        let error = call(&fs, &policy, &Replace { plan: planned.plan, ..request_for("x", "y") }).unwrap_err();
         assert_eq!(error.message(), "cannot replace: changed since the plan was made: a file after the first 64");
     }
 
     #[test]
     fn nothing_to_do_is_no_plan() {
         let fs = fixture(&[("a", b"x")]);
-        for args in [asked("nowhere", "y"), asked("x", "x"), asked("(x)", "$1")] {
+        for args in [request_for("nowhere", "y"), request_for("x", "x"), request_for("(x)", "$1")] {
             let planned = call(&fs, &Policy::default(), &args).unwrap();
             assert_eq!((planned.total_files, planned.total_replacements, planned.plan), (0, 0, None));
         }
@@ -594,14 +597,14 @@ mod tests {
         let fs = fixture(&[("a", &[b'x'; 90]), ("b", b"x"), ("c", b"x")]);
         let mut policy = Policy::default();
         policy.limits.max_file_bytes = 100;
-        assert_eq!(call(&fs, &policy, &asked("x", "yy")).unwrap_err().code, Code::TooLarge);
-        assert_eq!(call(&fs, &policy, &asked("x", &"y".repeat(301))).unwrap_err().code, Code::TooLarge);
+        assert_eq!(call(&fs, &policy, &request_for("x", "yy")).unwrap_err().code, Code::TooLarge);
+        assert_eq!(call(&fs, &policy, &request_for("x", &"y".repeat(301))).unwrap_err().code, Code::TooLarge);
         policy.limits.max_files = 2;
-        assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap_err().code, Code::LimitExceeded);
+        assert_eq!(call(&fs, &policy, &request_for("x", "y")).unwrap_err().code, Code::LimitExceeded);
         policy.limits.max_files = 3;
-        assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap().total_files, 3);
+        assert_eq!(call(&fs, &policy, &request_for("x", "y")).unwrap().total_files, 3);
         policy.limits.max_entries = 2;
-        assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap_err().code, Code::LimitExceeded);
+        assert_eq!(call(&fs, &policy, &request_for("x", "y")).unwrap_err().code, Code::LimitExceeded);
     }
 
     #[test]
@@ -611,7 +614,7 @@ mod tests {
         let fs = fixture(&files);
         let mut policy = Policy::default();
         policy.limits.max_result_bytes = 200;
-        let (mut seen, mut pages, mut args) = (Vec::new(), 0, asked("x", "y"));
+        let (mut lines, mut pages, mut args) = (Vec::new(), 0, request_for("x", "y"));
         loop {
             let page = call(&fs, &policy, &args).unwrap();
             assert_eq!(
@@ -619,7 +622,7 @@ mod tests {
                 (9, 27, page.next_cursor.is_some())
             );
             assert!(page.files.len() < 9 && page.lines.iter().map(|line| line.old.len()).sum::<usize>() < 200);
-            seen.extend(shown(&page));
+            lines.extend(rendered_lines(&page));
             pages += 1;
             args.cursor = page.next_cursor;
             if args.cursor.is_none() {
@@ -627,18 +630,18 @@ mod tests {
             }
         }
         let expected = names.iter().flat_map(|name| [format!("{name} 1: «x → y» 1"), format!("{name} 3: «x x → y y»")]);
-        assert_eq!(seen, expected.collect::<Vec<_>>());
+        assert_eq!(lines, expected.collect::<Vec<_>>());
         assert!(pages > 2);
 
-        args.cursor = call(&fs, &policy, &asked("x", "y")).unwrap().next_cursor;
-        let other = call(&fs, &policy, &Replace { cursor: args.cursor.clone(), ..asked("x", "z") }).unwrap_err();
+        args.cursor = call(&fs, &policy, &request_for("x", "y")).unwrap().next_cursor;
+        let other = call(&fs, &policy, &Replace { cursor: args.cursor.clone(), ..request_for("x", "z") }).unwrap_err();
         assert_eq!(other.message(), "argument `cursor`: it was made for other arguments");
         put(&fs, "f8", b"x");
         let changed = call(&fs, &policy, &args).unwrap_err();
         assert_eq!(changed.message(), "cannot replace: changed since the plan was made: `f8`");
         assert!(changed.hint_text().unwrap().contains("call again without `cursor`"));
         for forged in ["", "bnVsbA", "1-", "x-0123456789abcdef-AAAA", "1-0123456789abcdef-AAA"] {
-            let args = Replace { cursor: Some(forged.to_owned()), ..asked("x", "y") };
+            let args = Replace { cursor: Some(forged.to_owned()), ..request_for("x", "y") };
             assert_eq!(call(&fs, &policy, &args).unwrap_err().message(), "argument `cursor`: it is not a cursor");
         }
     }
@@ -650,19 +653,19 @@ mod tests {
         let args = |paths: &[&str], plan: Option<&String>| Replace {
             exclude_paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             plan: plan.cloned(),
-            ..asked("x", "y")
+            ..request_for("x", "y")
         };
         let fs = fresh();
         let whole = call(&fs, &policy, &args(&[], None)).unwrap().plan.unwrap();
-        let done = call(&fs, &policy, &args(&["./d", "e"], Some(&whole))).unwrap();
-        assert_eq!((done.applied, done.total_files, done.total_replacements), (true, 1, 1));
-        assert_eq!(done.notes, ["left out of the plan, as asked: `d/b`, `d/c`, `e`"]);
+        let applied = call(&fs, &policy, &args(&["./d", "e"], Some(&whole))).unwrap();
+        assert_eq!((applied.applied, applied.total_files, applied.total_replacements), (true, 1, 1));
+        assert_eq!(applied.notes, ["left out of the plan, as asked: `d/b`, `d/c`, `e`"]);
         assert_eq!(["a", "d/b", "d/c", "e"].map(|path| bytes(&fs, path)), [&b"y"[..], b"x", b"x x", b"x"]);
 
         // Files that a plan left out stay left out.
         let fs = fresh();
         let part = call(&fs, &policy, &args(&["d/b"], None)).unwrap();
-        assert_eq!((part.total_files, part.notes.len(), shown(&part).len()), (3, 1, 3));
+        assert_eq!((part.total_files, part.notes.len(), rendered_lines(&part).len()), (3, 1, 3));
         let part = part.plan.unwrap();
         assert_ne!(part, whole);
         for paths in [&[][..], &["a"], &["d/b", "a"]] {
@@ -684,7 +687,7 @@ mod tests {
         let policy = Policy::default();
         let refused = |paths: &[&str]| {
             let exclude_paths = paths.iter().map(|path| (*path).to_owned()).collect();
-            call(&fs, &policy, &Replace { exclude_paths, ..asked("x", "y") }).unwrap_err()
+            call(&fs, &policy, &Replace { exclude_paths, ..request_for("x", "y") }).unwrap_err()
         };
         let message = |paths: &[&str]| refused(paths).message();
         assert_eq!(

@@ -100,7 +100,7 @@ impl<'w> Undo<'w> {
 
     fn entry(&mut self, chosen: &ChosenEntry<'_, '_>) -> Result<()> {
         let (saved, entry) = (chosen.saved, chosen.entry);
-        let resolved = self.free_place(chosen)?;
+        let resolved = self.free_location(chosen)?;
         match (entry.action, entry.kind) {
             (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, resolved),
             (Action::Moved, _) => {
@@ -157,7 +157,7 @@ impl<'w> Undo<'w> {
 
     /// Resolves the path of an entry. If another kind of entry is at the path or above it, pending steps are executed
     /// first.
-    fn free_place(&mut self, chosen: &ChosenEntry<'_, '_>) -> Result<ResolvedPath> {
+    fn free_location(&mut self, chosen: &ChosenEntry<'_, '_>) -> Result<ResolvedPath> {
         let entry = chosen.entry;
         let resolved = self.resolved(entry);
         let is_other = |resolved: &ResolvedPath| resolved.stat.is_some_and(|stat| stat.kind != entry.kind);

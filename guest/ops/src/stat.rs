@@ -46,14 +46,14 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
         true => resolved.existing(workspace, OPERATION)?,
         false => resolved.stat.ok_or_else(|| resolved.not_found(OPERATION))?,
     };
-    let show = |time: Option<Time>| time.and_then(time::rfc3339);
+    let rendered_time = |time: Option<Time>| time.and_then(time::rfc3339);
     let mut result = response::Stat {
         path: resolved.path.clone(),
         kind: stat.kind,
         size: None,
-        modified: show(stat.modified),
-        accessed: show(stat.accessed),
-        changed: show(stat.changed),
+        modified: rendered_time(stat.modified),
+        accessed: rendered_time(stat.accessed),
+        changed: rendered_time(stat.changed),
         // Some file systems count subdirectories as links of a directory, which is of no use to the caller.
         hard_links: if stat.kind == Kind::Directory { 1 } else { stat.links },
         lines: None,

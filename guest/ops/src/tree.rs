@@ -2,7 +2,7 @@
 
 use paddock_search::glob;
 use paddock_search::hidden::Hidden;
-use paddock_search::page::{MAX_PAGE, Room};
+use paddock_search::page::{MAX_PAGE, PageBudget};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::response::{Response, TreeNode};
@@ -57,10 +57,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
         ..Options::default()
     };
     let mut walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
-    let room = Room::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
-    let mut levels = Levels::new(room);
+    let budget = PageBudget::new(args.limit, crate::text_bytes(workspace, args.unlimited), LINE_BYTES);
+    let mut levels = TreeLevels::new(budget);
     while let Some(entry) = walk.next_entry() {
-        if levels.has_room(entry.depth) {
+        if levels.is_within_budget(entry.depth) {
             let size = (entry.kind == Kind::File).then(|| workspace.fs.stat(entry.dir, entry.name));
             levels.push(&entry, size.and_then(|stat| Some(stat.ok()?.size)));
             walk.max_depth = walk.max_depth.min(levels.cut());
@@ -68,8 +68,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     }
     levels.is_over |= walk.stopped;
     levels.cut_text();
-    let room = &levels.room;
-    let is_largest = walk.stopped || room.entries >= MAX_PAGE || room.used >= room.bytes;
+    let budget = &levels.budget;
+    let is_largest = walk.stopped || budget.entries >= MAX_PAGE || budget.used >= budget.bytes;
     let truncated = levels.is_over;
     let complete = if truncated { levels.complete() } else { args.depth };
     let entries = levels.finish();
@@ -91,26 +91,27 @@ struct Leaf {
 }
 
 /// The first entries of each level.
-struct Levels {
-    room: Room,
+struct TreeLevels {
+    budget: PageBudget,
     /// Entries by level, starting with depth 1.
     levels: Vec<Vec<Leaf>>,
     /// Whether entries were dropped.
     is_over: bool,
 }
 
-impl Levels {
-    fn new(room: Room) -> Self {
-        Self { room, levels: Vec::new(), is_over: false }
+impl TreeLevels {
+    fn new(budget: PageBudget) -> Self {
+        Self { budget, levels: Vec::new(), is_over: false }
     }
 
     /// Returns whether an entry of this depth can be among the first `limit`. One extra entry per level is kept to
     /// detect truncation.
-    fn has_room(&mut self, depth: u32) -> bool {
+    fn is_within_budget(&mut self, depth: u32) -> bool {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-        let has_room = self.levels.get(depth.saturating_sub(1)).is_none_or(|leaves| leaves.len() <= self.room.entries);
-        self.is_over |= !has_room;
-        has_room
+        let is_within_budget =
+            self.levels.get(depth.saturating_sub(1)).is_none_or(|leaves| leaves.len() <= self.budget.entries);
+        self.is_over |= !is_within_budget;
+        is_within_budget
     }
 
     fn push(&mut self, entry: &walk::Entry<'_>, size: Option<u64>) {
@@ -131,7 +132,7 @@ impl Levels {
         let mut sum = 0;
         let full = self.levels.iter().position(|leaves| {
             sum += leaves.len();
-            sum > self.room.entries
+            sum > self.budget.entries
         });
         let Some(full) = full else { return u32::MAX };
         self.is_over = true;
@@ -144,13 +145,13 @@ impl Levels {
         let mut is_full = false;
         for index in 0..self.levels.len() {
             let Some(leaves) = self.levels.get_mut(index) else { return };
-            let room = &mut self.room;
+            let budget = &mut self.budget;
             leaves.retain(|leaf| {
-                is_full |= room.is_full();
+                is_full |= budget.is_full();
                 if !is_full {
                     // Each level indents a line by two spaces.
-                    room.take(&leaf.name);
-                    room.used += 2 * index;
+                    budget.take(&leaf.name);
+                    budget.used += 2 * index;
                 }
                 !is_full
             });

@@ -290,9 +290,9 @@ mod tests {
         let (dir, _) = fixture.enter("in.zip");
         fixture.put("in.zip", &archive(entries));
         let (source, destination) = ("in.zip".to_owned(), destination.to_owned());
-        let done = fixture.run(Request::Unpack(request::Unpack { source, destination, overwrite }));
+        let result = fixture.run(Request::Unpack(request::Unpack { source, destination, overwrite }));
         fixture.memory.unlink(&dir, "in.zip").unwrap();
-        done.map(|(response, _)| match response {
+        result.map(|(response, _)| match response {
             Response::Unpack(unpack) => unpack,
             other => panic!("{other:?}"),
         })
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_comes_out_and_goes_again() {
+    fn an_unpacked_tree_can_be_undone() {
         let fixture = Fixture::new(&[("out/kept", b"kept"), ("out/old", b"old"), ("out/same", b"same")]);
         let entries = [
             directory("new/"),
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_destination_is_made_and_goes_again() {
+    fn a_created_destination_can_be_undone() {
         let fixture = Fixture::new(&[]);
         for (entries, there) in [
             (vec![], vec!["a/", "a/b/"]),
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told() {
+    fn changes_are_reported() {
         let fixture = Fixture::new(&[("out/old", b"old")]);
         fixture.put("a.zip", &archive(&[directory("d/"), file("d/new", b"1"), file("old", b"22")]));
         let request = request::Unpack { source: "a.zip".to_owned(), destination: "out".to_owned(), overwrite: true };
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_unless_asked() {
+    fn existing_files_stay_without_overwrite() {
         let fixture = Fixture::new(&[("out/a", b"mine"), ("out/d/x", b"x")]);
         check_refused(&fixture, &[file("new", b"1"), file("a", b"2")], false, Code::AlreadyExists, "`out/a`");
         check_refused(&fixture, &[file("d", b"2")], true, Code::NotAFile, "`out/d`: a directory is there");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_out_and_nothing_protected_or_secret_is_written() {
+    fn nothing_leads_out_and_nothing_protected_or_ignored_is_written() {
         let fixture = Fixture::new(&[
             (".agentignore", b".env\n/out/secrets/\n"),
             ("out/up -> ../..", b""),
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_for_what_comes_out() {
+    fn limits_apply_to_the_inflated_content() {
         let mut fixture = Fixture::new(&[("out/", b"")]);
         let part = vec![b'x'; 9 << 20];
         let eight: Vec<_> = (0..8).map(|n| file(&format!("{n}"), &part)).collect();
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive() {
+    fn files_that_are_not_archives_are_refused() {
         let fixture = Fixture::new(&[("text", b"PK is not enough"), ("d/", b"")]);
         let code = |source: &str| {
             let (source, destination) = (source.to_owned(), "out".to_owned());

@@ -78,10 +78,10 @@ struct Planned {
 /// Writes a whole file, or appends to it.
 pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response::Write> {
     let Planned { resolved, old, new, notes } = plan(workspace, args)?;
-    let kept = old.as_ref().filter(|_| args.append).map_or(0, FileContent::size);
+    let old_size = old.as_ref().filter(|_| args.append).map_or(0, FileContent::size);
     let mut result = response::Write {
         path: resolved.path.clone(),
-        bytes_written: new.size().saturating_sub(kept),
+        bytes_written: new.size().saturating_sub(old_size),
         created: old.is_none(),
         appended: args.append && old.is_some(),
         etag: Some(new.etag()),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_encoding() {
+    fn a_requested_encoding() {
         check(&requested_path("new", "a", "utf-16be"), b"\xfe\xff\0a", 4, true);
         check(&requested_path("utf8", "a", "utf-16le"), b"\xff\xfea\0", 4, false);
         check(&requested_path("utf16", "é", "latin1"), b"\xe9", 1, false);

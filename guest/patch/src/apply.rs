@@ -11,7 +11,7 @@ use paddock_types::request::Matching;
 
 use crate::final_newline::{end_last_line, keep_open};
 use crate::lines::Lines;
-use crate::locate::{Haystack, MOST};
+use crate::locate::{Haystack, MAX_LOCATIONS};
 use crate::nearest::{hint, numbers};
 use crate::{Hunk, Row, RowKind, Where, quoted, unified};
 
@@ -106,7 +106,7 @@ pub(super) struct Applying<'t> {
 impl Applying<'_> {
     /// Applies a hunk and returns the index of its first line.
     fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<usize, Failure> {
-        let (start, shorter) = match &hunk.place {
+        let (start, shorter) = match &hunk.position {
             Where::Line(line) => (self.stated_or_moved(hunk, *line)?, None),
             Where::Search { anchors, at_end } if matches!(self.matching, Matching::Strict | Matching::Corrected) => {
                 self.keeps_open = self.lines.is_open();
@@ -117,12 +117,12 @@ impl Applying<'_> {
                 self.locate_lenient(hunk, anchors, *at_end)?
             }
         };
-        let (given, hunk) = (hunk, shorter.as_ref().unwrap_or(hunk));
+        let (whole_hunk, hunk) = (hunk, shorter.as_ref().unwrap_or(hunk));
         let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();
         self.splice(hunk, start);
         if self.matching == Matching::V4a {
             // The cursor also passes a blank line that represents the end of the text.
-            self.cursor = start + given.old().count();
+            self.cursor = start + whole_hunk.old().count();
         } else if !is_insertion_at_end {
             self.cursor = start + hunk.old().count();
         }
@@ -137,8 +137,9 @@ impl Applying<'_> {
 
     /// Adds a sentence about a mistake in a hunk that was applied at the line with index `start`.
     fn report(&mut self, number: usize, hunk: &Hunk<'_>, start: usize) {
-        let other = self.other_place(hunk, start).map(|line| format!("its old lines occur at line {} too", line + 1));
-        let mistake = match hunk.place {
+        let other =
+            self.other_position(hunk, start).map(|line| format!("its old lines occur at line {} too", line + 1));
+        let mistake = match hunk.position {
             Where::Line(line) if start + 1 != line && hunk.old().next().is_some() => Some("its line number is wrong"),
             _ => hunk.mistake,
         };
@@ -150,8 +151,8 @@ impl Applying<'_> {
     }
 
     /// Returns the next place of the old lines of a chunk, if nothing in the chunk says that the first place is meant.
-    fn other_place(&self, hunk: &Hunk<'_>, start: usize) -> Option<usize> {
-        let Where::Search { anchors, at_end: false } = &hunk.place else { return None };
+    fn other_position(&self, hunk: &Hunk<'_>, start: usize) -> Option<usize> {
+        let Where::Search { anchors, at_end: false } = &hunk.position else { return None };
         let old = hunk.old_texts();
         let takes_first = self.matching == Matching::Codex && anchors.is_empty() && !old.is_empty();
         takes_first.then(|| self.haystack().find(&old, start + 1, 1).first().copied()).flatten()
@@ -175,8 +176,8 @@ impl Applying<'_> {
         if old.is_empty() {
             return match after.as_slice() {
                 _ if at_end || anchors.is_empty() => Ok(count),
-                [place] => Ok(*place),
-                places => Err(ambiguous_anchor(anchors, places)),
+                [position] => Ok(*position),
+                positions => Err(ambiguous_anchor(anchors, positions)),
             };
         }
         let find = |from: usize, max: usize| self.haystack().find(&old, from, max);
@@ -186,20 +187,20 @@ impl Applying<'_> {
                 .filter(|start| find(*start, 1) == [*start])
                 .ok_or_else(|| self.not_found(hunk, &old, "its old lines are not the last of the file"));
         }
-        let mut places = if anchors.is_empty() {
-            find(self.cursor, MOST)
+        let mut positions = if anchors.is_empty() {
+            find(self.cursor, MAX_LOCATIONS)
         } else {
             after.iter().filter_map(|from| find(*from, 1).first().copied()).collect()
         };
-        places.dedup();
-        match places.as_slice() {
-            [place] => Ok(*place),
+        positions.dedup();
+        match positions.as_slice() {
+            [position] => Ok(*position),
             [] if anchors.is_empty() && self.cursor == 0 => {
                 Err(self.not_found(hunk, &old, "its old lines are not in the file"))
             }
             [] => Err(self.not_found(hunk, &old, &format!("its old lines are not in the file {}", self.after(&after)))),
-            places => Err(Failure::new(
-                format!("its old lines occur at {}", numbers(places)),
+            positions => Err(Failure::new(
+                format!("its old lines occur at {}", numbers(positions)),
                 "add lines of context, or `@@ ` and a line that is above only one of the places".to_owned(),
             )),
         }
@@ -208,18 +209,18 @@ impl Applying<'_> {
     /// Returns the line after each location at which the anchors follow each other.
     fn anchored(&self, anchors: &[&str]) -> Result<Vec<usize>, Failure> {
         let Some((first, inner)) = anchors.split_first() else { return Ok(vec![self.cursor]) };
-        let starts = self.anchor(first, self.cursor, MOST);
+        let starts = self.anchor(first, self.cursor, MAX_LOCATIONS);
         let mut missing = *first;
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         for start in starts {
             let end = inner.iter().try_fold(start + 1, |from, anchor| {
                 missing = anchor;
-                self.anchor(anchor, from, 1).first().map(|place| place + 1)
+                self.anchor(anchor, from, 1).first().map(|position| position + 1)
             });
-            places.extend(end);
+            positions.extend(end);
         }
-        places.dedup();
-        if places.is_empty() {
+        positions.dedup();
+        if positions.is_empty() {
             let cause = format!("its anchor {} is not in the file {}", quoted(missing), self.after(&[self.cursor]));
             let hint = match hint(&self.lines, self.haystack(), &[missing], self.cursor) {
                 hint if missing.starts_with('-') => format!("`@@` takes a line of the file, no line numbers; {hint}"),
@@ -227,7 +228,7 @@ impl Applying<'_> {
             };
             return Err(Failure::new(cause, hint));
         }
-        Ok(places)
+        Ok(positions)
     }
 
     /// Returns the lines that equal `anchor`. If no line does, white space at both ends is ignored: an anchor only limits
@@ -242,10 +243,10 @@ impl Applying<'_> {
         (from..self.lines.count()).filter(is_it).take(max).collect()
     }
 
-    fn after(&self, places: &[usize]) -> String {
-        match places {
+    fn after(&self, positions: &[usize]) -> String {
+        match positions {
             [0] => "at all".to_owned(),
-            [place] => format!("after line {place}"),
+            [position] => format!("after line {position}"),
             _ => "after its anchors".to_owned(),
         }
     }
@@ -285,7 +286,7 @@ impl Applying<'_> {
             Matching::V4a => self.lines.get(0).is_none_or(|line| line.ending.is_empty()),
             Matching::Strict | Matching::Corrected => true,
         };
-        let as_given = states_endings && self.has_own_endings(hunk, start);
+        let fits_as_stated = states_endings && self.has_own_endings(hunk, start);
         let mut line = start;
         for run in hunk.rows.chunk_by(|a, b| (a.kind == RowKind::Keep) == (b.kind == RowKind::Keep)) {
             let old = run.iter().filter(|row| row.kind != RowKind::Add).count();
@@ -294,7 +295,7 @@ impl Applying<'_> {
                 let mut text = String::new();
                 for (index, row) in added.enumerate() {
                     text.push_str(row.text);
-                    text.push_str(if as_given { own_ending(row) } else { self.ending(line, old, index, row) });
+                    text.push_str(if fits_as_stated { own_ending(row) } else { self.ending(line, old, index, row) });
                     self.change.added += 1;
                 }
                 self.change.removed += old as u64;
@@ -381,8 +382,8 @@ fn own_ending(row: &Row<'_>) -> &'static str {
     }
 }
 
-fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
-    let above: Vec<_> = places.iter().map(|place| place.saturating_sub(1)).collect();
+fn ambiguous_anchor(anchors: &[&str], positions: &[usize]) -> Failure {
+    let above: Vec<_> = positions.iter().map(|position| position.saturating_sub(1)).collect();
     let last = anchors.last().copied().unwrap_or_default();
     Failure::new(
         format!("its anchor {} is at {}", quoted(last), numbers(&above)),
@@ -473,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_first_place_is_taken_the_next_is_reported() {
+    fn if_the_first_location_is_taken_the_next_is_reported() {
         let reported = |text: &str, chunks: &str| {
             let patch = format!("*** Begin Patch\n*** Update File: f\n{chunks}\n*** End Patch\n");
             let files = parse(&patch).unwrap();
@@ -506,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_file_marker_is_a_place() {
+    fn the_end_of_file_marker_is_a_location() {
         fits(chunk("x\na\nx\n", "@@\n-x\n+y\n*** End of File"), "x\na\ny\n");
         fails(
             chunk("x\na\n", "@@\n-x\n*** End of File"),

@@ -79,7 +79,7 @@ fn fault(line: usize, fault: EnvelopeFault) -> Detail {
 }
 
 /// Formats a line as messages quote it, without the quotes.
-fn shown(line: &str) -> String {
+fn printable_line(line: &str) -> String {
     let quoted = quoted(line);
     quoted.strip_prefix('`').and_then(|line| line.strip_suffix('`')).map_or_else(|| quoted.clone(), str::to_owned)
 }
@@ -109,7 +109,7 @@ fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>, matching: Matching)
             quoted(header)
         );
         return Err(invalid(line.number, cause)
-            .detail(fault(line.number, Header(shown(header))))
+            .detail(fault(line.number, Header(printable_line(header))))
             .hint("lines of an added file start with `+`, those of a chunk with ` `, `-` or `+`"));
     };
     Ok(FilePatch { path: named(path, line.number)?, line: line.number, action, mode: None })
@@ -134,7 +134,7 @@ fn added<'p>(cursor: &mut Cursor<'p>, line: usize) -> Vec<Hunk<'p>> {
         rows.push(row);
         cursor.next();
     }
-    if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows, mistake: None }] }
+    if rows.is_empty() { Vec::new() } else { vec![Hunk { position: Where::Line(0), line, rows, mistake: None }] }
 }
 
 fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, matching: Matching) -> Result<Action<'p>> {
@@ -155,8 +155,8 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: usize, path: &str, matching: Matc
         }
     }
     if hunks.is_empty() && (is_exact || to.is_none()) {
-        return Err(invalid(header, format!("`{UPDATE} {}` has no chunk", shown(path)))
-            .detail(fault(header, NoChunk(shown(path))))
+        return Err(invalid(header, format!("`{UPDATE} {}` has no chunk", printable_line(path)))
+            .detail(fault(header, NoChunk(printable_line(path))))
             .hint("put `@@` and lines that start with ` `, `-` or `+` below it"));
     }
     Ok(match to {
@@ -187,7 +187,7 @@ fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool, matching: Matc
         let error = invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`");
         return Err(if rows.is_empty() { error.detail(fault(line, NoLines)) } else { error });
     }
-    Ok(Hunk { place: Where::Search { anchors, at_end }, line, rows, mistake: None })
+    Ok(Hunk { position: Where::Search { anchors, at_end }, line, rows, mistake: None })
 }
 
 /// Returns the text after `@@`.
@@ -227,7 +227,7 @@ fn rows<'p>(cursor: &mut Cursor<'p>, is_exact: bool) -> Result<(Vec<Row<'p>>, bo
 /// Returns the error of a line that is not a line of a chunk.
 fn stray(line: PatchLine<'_>) -> Error {
     invalid(line.number, format!("{} does not start with ` `, `-` or `+`", quoted(line.text)))
-        .detail(fault(line.number, Line(shown(line.text))))
+        .detail(fault(line.number, Line(printable_line(line.text))))
         .hint("start a line that stays with a blank, one to remove with `-`, one to add with `+`")
 }
 
@@ -269,15 +269,15 @@ mod tests {
         assert_eq!(files[1].action, Action::Delete(None));
         let Action::Update(hunks) = &files[2].action else { panic!() };
         assert_eq!(texts(&hunks[0]), [(RowKind::Keep, "one"), (RowKind::Remove, "two"), (RowKind::Add, "2")]);
-        assert_eq!(hunks[0].place, Where::Search { anchors: vec!["fn f"], at_end: false });
-        assert_eq!(hunks[1].place, Where::Search { anchors: vec![], at_end: true });
+        assert_eq!(hunks[0].position, Where::Search { anchors: vec!["fn f"], at_end: false });
+        assert_eq!(hunks[1].position, Where::Search { anchors: vec![], at_end: true });
         assert_eq!((hunks[1].line, hunks[1].rows[0].number), (13, 14));
         let Action::Move { to, hunks } = &files[3].action else { panic!() };
         assert_eq!((to.as_str(), hunks.len()), ("dir/n", 1));
     }
 
     #[test]
-    fn padding_and_here_documents_are_taken_off() {
+    fn padding_and_here_documents_are_removed() {
         let sections = "*** Begin Patch  \n  *** Delete File:  a b  \n *** End Patch ";
         for patch in [
             format!("\n{sections}\n\n"),
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(ok("*** Begin Patch\n*** Add File: e\n*** End Patch")[0].action, Action::Add(Vec::new()));
         let files = ok("*** Begin Patch\n*** Update File: u\n@@ class A\n@@   def f\n-x\n*** End Patch");
         let Action::Update(hunks) = &files[0].action else { panic!() };
-        assert_eq!(hunks[0].place, Where::Search { anchors: vec!["class A", "  def f"], at_end: false });
+        assert_eq!(hunks[0].position, Where::Search { anchors: vec!["class A", "  def f"], at_end: false });
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn mistakes_are_reported_with_their_line() {
         let error = fails("", "the patch is empty");
         assert!(error.hint_text().unwrap().contains("*** Begin Patch"));
         fails("*** Begin Patch\n*** End Patch\n", "line 2: the envelope has no section");

@@ -6,7 +6,7 @@ use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 
 use crate::apply::{Applying, Failure};
-use crate::locate::MOST;
+use crate::locate::MAX_LOCATIONS;
 use crate::nearest::numbers;
 use crate::{Hunk, quoted};
 
@@ -23,17 +23,17 @@ impl Applying<'_> {
         let applied = self.cursor;
         let mut last = None;
         for (index, anchor) in anchors.iter().filter(|anchor| !anchor.trim().is_empty()).enumerate() {
-            let found = match is_codex {
+            let located_pass = match is_codex {
                 true => self.first(&[anchor], self.cursor),
                 // If there are several anchors, the first may be above the previous chunk.
                 false => {
                     self.first_by(&[Pass::Exact, Pass::Trimmed], &[anchor], if index == 0 { 0 } else { self.cursor })
                 }
             };
-            match found {
-                Some((pass, place)) => {
+            match located_pass {
+                Some((pass, position)) => {
                     last = Some((pass, *anchor));
-                    self.cursor = self.cursor.max(place + 1);
+                    self.cursor = self.cursor.max(position + 1);
                 }
                 None if !is_codex && anchors.len() == 1 => {}
                 None => {
@@ -50,10 +50,10 @@ impl Applying<'_> {
             }
             // In Codex, only the one anchor says where the lines belong.
             if let (Some((pass, anchor)), true) = (last, is_codex) {
-                let places = self.folded(pass).find(&[anchor], applied, MOST);
-                if places.len() > 1 {
+                let positions = self.folded(pass).find(&[anchor], applied, MAX_LOCATIONS);
+                if positions.len() > 1 {
                     self.cursor = applied;
-                    let cause = format!("its anchor {} is at {}", quoted(anchor), numbers(&places));
+                    let cause = format!("its anchor {} is at {}", quoted(anchor), numbers(&positions));
                     return Err(Failure::new(cause, "add lines of context"));
                 }
             }
@@ -62,10 +62,10 @@ impl Applying<'_> {
         let mut shorter = None;
         // In V4A, anchors do not limit where the end of the file is.
         let floor = if is_codex { self.cursor } else { applied };
-        let mut found = self.located(&old, at_end, floor);
-        if found.is_none() && (is_codex || !(at_end || self.lines.is_open())) {
+        let mut located_pass = self.located(&old, at_end, floor);
+        if located_pass.is_none() && (is_codex || !(at_end || self.lines.is_open())) {
             shorter = hunk.without_last_blank();
-            found = shorter.as_ref().and_then(|hunk| {
+            located_pass = shorter.as_ref().and_then(|hunk| {
                 let old = hunk.old_texts();
                 // In V4A, the text after the final newline is a blank line.
                 let last = self.lines.count().checked_sub(old.len()).filter(|last| *last >= self.cursor);
@@ -76,13 +76,13 @@ impl Applying<'_> {
                 }
             });
         }
-        let (pass, place) = found.ok_or_else(|| {
+        let (pass, position) = located_pass.ok_or_else(|| {
             let lines = old.join("\n");
             let failure = self.not_found(hunk, &old, &format!("its old lines are not there:\n{lines}"));
             Failure { detail: Some(Detail::NoOldLines(lines)), ..failure }
         })?;
         self.change.pass = self.change.pass.max(pass);
-        Ok((place, shorter))
+        Ok((position, shorter))
     }
 
     /// Returns the first location of `old` from the cursor on. Codex applies a chunk that is marked as the end of the file
@@ -92,7 +92,7 @@ impl Applying<'_> {
         let last = self.lines.count().checked_sub(old.len()).filter(|last| at_end && *last >= floor);
         match last.and_then(|last| self.first(old, last)) {
             None if !at_end || self.matching != Matching::Codex => self.first(old, self.cursor),
-            found => found,
+            located_pass => located_pass,
         }
     }
 
@@ -108,8 +108,8 @@ impl Applying<'_> {
     #[inline(never)]
     fn first_by(&self, passes: &[Pass], old: &[&str], from: usize) -> Option<(Pass, usize)> {
         passes.iter().find_map(|pass| {
-            let place = self.folded(*pass).find(old, from, 1).first().copied()?;
-            Some((*pass, place))
+            let position = self.folded(*pass).find(old, from, 1).first().copied()?;
+            Some((*pass, position))
         })
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_counts_and_the_pass_is_told() {
+    fn the_first_location_counts_and_the_pass_is_reported() {
         let codex = |text, chunk| apply(text, chunk, Matching::Codex).unwrap();
         assert_eq!(codex("a\nb\na\n", "@@\n-a\n+x"), ("x\nb\na\n".to_owned(), Pass::Exact));
         assert_eq!(codex("a  \nb\n", "@@\n-a\n+x"), ("x\nb\n".to_owned(), Pass::TrailingSpace));

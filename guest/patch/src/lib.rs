@@ -60,7 +60,7 @@ pub enum Action<'p> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk<'p> {
     /// Location of the hunk.
-    pub place: Where<'p>,
+    pub position: Where<'p>,
     /// Line of the patch at which the hunk begins.
     pub line: usize,
     /// Lines of the hunk, in order.
@@ -182,8 +182,8 @@ fn formats(error: Error) -> Error {
 
 /// Formats a line in backticks, shortened and without control characters.
 fn quoted(line: &str) -> String {
-    const SHOWN: usize = 120;
-    match line.char_indices().nth(SHOWN) {
+    const MAX_QUOTED: usize = 120;
+    match line.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("`{}…`", printable(line.get(..end).unwrap_or_default())),
         None => format!("`{}`", printable(line)),
     }

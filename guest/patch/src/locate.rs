@@ -10,7 +10,7 @@ use crate::lines::Lines;
 pub use paddock_types::match_pass::Pass;
 
 /// Maximum number of locations that an error lists.
-pub const MOST: usize = 50;
+pub const MAX_LOCATIONS: usize = 50;
 
 /// Returns the line as `pass` compares it.
 fn fold(pass: Pass, line: &str) -> Cow<'_, str> {
@@ -55,17 +55,17 @@ impl Haystack {
             needle.push('\n');
         }
         let finder = Finder::new(&needle);
-        let mut found = Vec::new();
+        let mut positions = Vec::new();
         let mut next = from;
-        while found.len() < max
+        while positions.len() < max
             && let Some(start) = self.starts.get(next).map(|start| *start as usize)
             && let Some(at) = self.text.as_bytes().get(start..).and_then(|rest| finder.find(rest))
         {
             let line = self.starts.partition_point(|known| (*known as usize) < start + at);
-            found.push(line);
+            positions.push(line);
             next = line + 1;
         }
-        found
+        positions
     }
 }
 
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
 
     fn find(text: &str, old: &[&str], from: usize) -> Vec<usize> {
-        Haystack::new(&Lines::new(text), Pass::Exact).find(old, from, MOST)
+        Haystack::new(&Lines::new(text), Pass::Exact).find(old, from, MAX_LOCATIONS)
     }
 
     #[test]
-    fn places_are_whole_lines_and_may_overlap() {
+    fn locations_are_whole_lines_and_may_overlap() {
         assert_eq!(find("a\na\na\n", &["a", "a"], 0), [0, 1]);
         assert_eq!(find("a\na\na", &["a", "a"], 1), [1]);
         assert_eq!(find("xa\nax\na\r\n", &["a"], 0), [2]);
@@ -89,11 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn looser_passes_find_more() {
+    fn more_lenient_passes_find_more() {
         let first = |text: &str, old: &str| {
             let lines = Lines::new(text);
-            let found = |pass: &Pass| !Haystack::new(&lines, *pass).find(&[old], 0, 1).is_empty();
-            Pass::ALL.into_iter().find(found)
+            let is_located = |pass: &Pass| !Haystack::new(&lines, *pass).find(&[old], 0, 1).is_empty();
+            Pass::ALL.into_iter().find(is_located)
         };
         assert_eq!(first("x\nfoo\n", "foo"), Some(Pass::Exact));
         assert_eq!(first("x\nfoo  \n", "foo"), Some(Pass::TrailingSpace));

@@ -4,38 +4,38 @@
 use std::collections::HashMap;
 
 use crate::lines::Lines;
-use crate::locate::{Haystack, MOST};
+use crate::locate::{Haystack, MAX_LOCATIONS};
 use crate::quoted;
 
 /// Number of lines examined around the expected location if no line is equal.
 const WINDOW: usize = 100;
 /// Maximum number of votes counted.
-const MOST_VOTES: usize = 50_000;
+const MAX_VOTES: usize = 50_000;
 /// Maximum number of lines of the patch examined.
-const MOST_OLD: usize = 500;
+const MAX_OLD_LINES: usize = 500;
 /// Maximum number of characters of a line that are compared one by one.
-const MOST_CHARS: usize = 200;
+const MAX_CHARS: usize = 200;
 
 /// Hint for old lines without a clear nearest place.
 pub const AGAIN: &str = "read the file, and make the patch again from its present content";
 
 /// Returns the remark on where `old` would fit; `meant` is the index of the line at which the patch expects it.
 pub fn hint(lines: &Lines<'_>, haystack: &Haystack, old: &[&str], meant: usize) -> String {
-    let places = haystack.find(old, 0, MOST);
-    if !places.is_empty() && !old.is_empty() {
-        return format!("the old lines occur at {}; {AGAIN}", numbers(&places));
+    let positions = haystack.find(old, 0, MAX_LOCATIONS);
+    if !positions.is_empty() && !old.is_empty() {
+        return format!("the old lines occur at {}; {AGAIN}", numbers(&positions));
     }
-    let Some(place) = nearest(lines, old, meant) else { return AGAIN.to_owned() };
+    let Some(position) = nearest(lines, old, meant) else { return AGAIN.to_owned() };
     let differing = old.iter().enumerate().find_map(|(index, want)| {
-        let have = lines.get(place + index).map(|line| line.text);
-        (have != Some(want)).then(|| (place + index + 1, have, *want))
+        let have = lines.get(position + index).map(|line| line.text);
+        (have != Some(want)).then(|| (position + index + 1, have, *want))
     });
     match differing {
         Some((number, Some(have), want)) => {
-            format!("the nearest place is line {}, where line {number} {}; {AGAIN}", place + 1, differs(have, want))
+            format!("the nearest place is line {}, where line {number} {}; {AGAIN}", position + 1, differs(have, want))
         }
         Some((_, None, want)) => {
-            format!("the nearest place is line {}, where the file ends before {}; {AGAIN}", place + 1, quoted(want))
+            format!("the nearest place is line {}, where the file ends before {}; {AGAIN}", position + 1, quoted(want))
         }
         None => AGAIN.to_owned(),
     }
@@ -50,12 +50,12 @@ pub fn differs(have: &str, want: &str) -> String {
 }
 
 /// Formats indices from 0 as `line 3` or `lines 3, 7 and 9`.
-pub fn numbers(places: &[usize]) -> String {
-    let mut numbers: Vec<_> = places.iter().map(|place| (place + 1).to_string()).collect();
+pub fn numbers(positions: &[usize]) -> String {
+    let mut numbers: Vec<_> = positions.iter().map(|position| (position + 1).to_string()).collect();
     let last = numbers.pop().unwrap_or_default();
     match numbers.as_slice() {
         [] => format!("line {last}"),
-        _ if places.len() >= MOST => format!("lines {}, {last} and more", numbers.join(", ")),
+        _ if positions.len() >= MAX_LOCATIONS => format!("lines {}, {last} and more", numbers.join(", ")),
         _ => format!("lines {} and {last}", numbers.join(", ")),
     }
 }
@@ -69,23 +69,24 @@ fn by_votes(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let telling = |line: &&str| line.trim().len() > 2;
     // Braces and blank lines occur everywhere, so they count only if no other line is equal.
-    let any = old.iter().take(MOST_OLD).any(telling);
-    for (index, line) in old.iter().take(MOST_OLD).enumerate() {
+    let any = old.iter().take(MAX_OLD_LINES).any(telling);
+    for (index, line) in old.iter().take(MAX_OLD_LINES).enumerate() {
         if telling(line) || (!any && !line.trim().is_empty()) {
             known.entry(line.trim()).or_insert(index);
         }
     }
     let mut votes: HashMap<usize, u32> = HashMap::new();
     for (number, line) in lines.iter().enumerate() {
-        if let Some(place) = known.get(line.text.trim()).and_then(|index| number.checked_sub(*index))
-            && (votes.len() < MOST_VOTES || votes.contains_key(&place))
+        if let Some(position) = known.get(line.text.trim()).and_then(|index| number.checked_sub(*index))
+            && (votes.len() < MAX_VOTES || votes.contains_key(&position))
         {
-            *votes.entry(place).or_default() += 1;
+            *votes.entry(position).or_default() += 1;
         }
     }
-    let best =
-        votes.into_iter().max_by_key(|(place, count)| (*count, std::cmp::Reverse((place.abs_diff(meant), *place))));
-    best.map(|(place, _)| place)
+    let best = votes
+        .into_iter()
+        .max_by_key(|(position, count)| (*count, std::cmp::Reverse((position.abs_diff(meant), *position))));
+    best.map(|(position, _)| position)
 }
 
 /// Returns the line around `meant` that is most similar to the first distinctive line of `old`.
@@ -98,14 +99,14 @@ fn by_likeness(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
         let have = clipped(lines.get(number)?.text);
         Some((paddock_text::similarity(have, want), number.checked_sub(index)?))
     });
-    let nearer = |place: usize| std::cmp::Reverse(place.abs_diff(meant));
+    let nearer = |position: usize| std::cmp::Reverse(position.abs_diff(meant));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| nearer(a.1).cmp(&nearer(b.1))))?;
     (best.0 >= 0.6).then_some(best.1)
 }
 
 fn clipped(line: &str) -> &str {
     let line = line.trim();
-    line.char_indices().nth(MOST_CHARS).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+    line.char_indices().nth(MAX_CHARS).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn then_the_place_with_most_lines_in_common() {
+    fn then_the_location_with_most_lines_in_common() {
         assert_eq!(
             reported("foo\nx\ny\nfoo\nbaz\nend\n", &["foo", "bar", "end"], 0),
             "the nearest place is line 4, where line 5 is `baz`, not `bar`"

@@ -54,8 +54,8 @@ fn rejected(path: &str, reject: Reject) -> Error {
     let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
     let error = Error::at(Code::PatchRejected, OPERATION, path, cause);
     // The advice that most hunks share becomes a separate remark, so that several failures include it only once.
-    let error = match reject.hint.strip_suffix(AGAIN).and_then(|place| place.strip_suffix("; ")) {
-        Some(place) => error.hint(place).also_hint(AGAIN),
+    let error = match reject.hint.strip_suffix(AGAIN).and_then(|location| location.strip_suffix("; ")) {
+        Some(location) => error.hint(location).also_hint(AGAIN),
         None => error.hint(reject.hint),
     };
     reject.detail.into_iter().fold(error, Error::detail)

@@ -3,7 +3,7 @@
 use paddock_types::request::Matching;
 
 use crate::apply::{Applying, Failure};
-use crate::locate::MOST;
+use crate::locate::MAX_LOCATIONS;
 use crate::nearest::{differs, numbers};
 use crate::{Hunk, quoted};
 
@@ -15,12 +15,12 @@ impl Applying<'_> {
             Err(failure) if self.matching == Matching::Corrected && hunk.old().next().is_some() => failure,
             stated => return stated,
         };
-        let places = self.haystack().find(&hunk.old_texts(), self.cursor, MOST);
-        match places.as_slice() {
-            [place] => self.stated(hunk, place + 1),
+        let positions = self.haystack().find(&hunk.old_texts(), self.cursor, MAX_LOCATIONS);
+        match positions.as_slice() {
+            [position] => self.stated(hunk, position + 1),
             [] => Err(failure),
-            places => Err(Failure::new(
-                format!("{}; its old lines occur at {}", failure.cause, numbers(places)),
+            positions => Err(Failure::new(
+                format!("{}; its old lines occur at {}", failure.cause, numbers(positions)),
                 "correct the line number, or add lines of context".to_owned(),
             )),
         }

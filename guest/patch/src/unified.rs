@@ -99,7 +99,7 @@ fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<
     let rows = uncounted(&mut ahead)?;
     let old = rows.iter().filter(|row| row.kind != RowKind::Add).count();
     let new = rows.iter().filter(|row| row.kind != RowKind::Remove).count();
-    let (place, mistake) = match Counts::parse(header.text) {
+    let (position, mistake) = match Counts::parse(header.text) {
         Some(counts) if (counts.old, counts.new) == (old, new) => return strict,
         // The place of an insertion without context could not be verified.
         Some(counts) if old > 0 || counts.old == 0 => (Where::Line(counts.line), "its header has wrong counts"),
@@ -112,7 +112,7 @@ fn corrected<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<
     }
     check_open(&rows)?;
     *cursor = ahead;
-    Ok(Hunk { place, line: header.number, rows, mistake: Some(mistake) })
+    Ok(Hunk { position, line: header.number, rows, mistake: Some(mistake) })
 }
 
 /// Returns whether a hunk with wrong counts certainly ends here: at the end of the patch, before another hunk, or before
@@ -181,7 +181,7 @@ fn counted<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p
     }
     open(cursor, &mut rows);
     check_rows(header, &rows)?;
-    Ok(Hunk { place: Where::Line(counts.line), line: header.number, rows, mistake: None })
+    Ok(Hunk { position: Where::Line(counts.line), line: header.number, rows, mistake: None })
 }
 
 fn check_rows(header: PatchLine<'_>, rows: &[Row<'_>]) -> Result<()> {
@@ -223,10 +223,10 @@ fn check_open(rows: &[Row<'_>]) -> Result<()> {
     Ok(())
 }
 
-fn miscounted(cursor: &Cursor<'_>, header: PatchLine<'_>, counts: &Counts, found: (usize, usize)) -> Error {
+fn miscounted(cursor: &Cursor<'_>, header: PatchLine<'_>, counts: &Counts, actual: (usize, usize)) -> Error {
     let cause = format!(
         "the hunk header counts {} old and {} new lines, and {} and {} were there",
-        counts.old, counts.new, found.0, found.1
+        counts.old, counts.new, actual.0, actual.1
     );
     let stopped = match cursor.peek() {
         Some(line) => format!("before line {}, {}", line.number, quoted(line.text)),
@@ -389,7 +389,7 @@ mod tests {
     fn counts_may_be_left_out_and_blanks_lost() {
         let file = one("--- a/x\n+++ b/x\n@@ -3,3 +3,2 @@ fn f() {\n a\n\n-b\n@@ -9 +8,0 @@\n-c\n");
         let Action::Update(hunks) = &file.action else { panic!() };
-        assert_eq!((&hunks[0].place, &hunks[1].place), (&Where::Line(3), &Where::Line(9)));
+        assert_eq!((&hunks[0].position, &hunks[1].position), (&Where::Line(3), &Where::Line(9)));
         assert_eq!((hunks[0].rows[1].kind, hunks[0].rows[1].text), (RowKind::Keep, ""));
     }
 
@@ -418,7 +418,7 @@ mod tests {
             let files = crate::parse(patch, Matching::Corrected).unwrap();
             let Action::Update(hunks) = &files[0].action else { panic!() };
             let texts = |hunk: &crate::Hunk<'_>| hunk.rows.iter().map(|row| row.text.to_owned()).collect::<Vec<_>>();
-            hunks.iter().map(|hunk| (texts(hunk), hunk.place.clone(), hunk.mistake)).collect::<Vec<_>>()
+            hunks.iter().map(|hunk| (texts(hunk), hunk.position.clone(), hunk.mistake)).collect::<Vec<_>>()
         };
         let with = |hunk: &str| format!("--- a/x\n+++ b/x\n{hunk}").leak();
         let wrong = Some("its header has wrong counts");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_is_taken() {
+    fn meaningful_settings_are_accepted() {
         for settings in [
             json!({}),
             json!({"allowed_extensions": ["", ".md", ".tar.gz"], "blocked_extensions": [".exe", ".m"]}),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_refused_with_its_name() {
+    fn settings_without_effect_are_refused_by_name() {
         for extension in ["md", "*.md", ".", ".a/b", ".a\\b", ".a\0", " "] {
             for setting in ["allowed_extensions", "blocked_extensions"] {
                 let wrong = checked(&json!({ setting: [".ok", extension] })).unwrap_err();

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_refused_with_its_name() {
+    fn settings_without_effect_are_refused_by_name() {
         for (commands, setting) in [
             (json!({"max_time_ms": 0}), "commands.max_time_ms"),
             (json!({"max_output_bytes": 0}), "commands.max_output_bytes"),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_vouches_for_only_takes_away() {
+    fn an_untrusted_file_only_narrows_commands() {
         let own = json!({"enabled": true, "network": true, "unconfined": true, "deny": ["rm"]});
         let wanted = json!({"enabled": false, "network": false, "unconfined": false, "deny": ["git push"],
             "max_time_ms": 1_000, "max_sessions": 1, "max_output_bytes": 9, "max_output_lines": 9, "max_processes": 9,

@@ -200,11 +200,11 @@ impl Narrowing<'_> {
 
     /// Keeps a setting that such a file must not have.
     fn fixed<T>(&mut self, setting: &'static str, own: T) -> T {
-        let said = match setting.split_once('.') {
+        let value = match setting.split_once('.') {
             Some((table, name)) => self.settings.get(table).and_then(|table| table.get(name)),
             None => self.settings.get(setting),
         };
-        if said.is_some() {
+        if value.is_some() {
             self.refused.push(Refusal { setting, reason: Reason::NotHere });
         }
         own
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_goes_only_towards_less() {
+    fn a_choice_is_only_narrowed() {
         for (setting, widest_first) in [
             ("mode", &["\"unrestricted\"", "\"restricted\""][..]),
             ("read_only", &["false", "true"]),
@@ -278,8 +278,12 @@ mod tests {
             let own = value.as_u64().unwrap();
             let (lower, refused) = narrowed("{}", &of(own - 1));
             assert_eq!((lower["limits"][name].as_u64(), refused.len()), (Some(own - 1), 0), "{name}");
-            let (kept, refused) = narrowed("{}", &of(own + 1));
-            assert_eq!((kept["limits"][name].as_u64(), refused), (Some(own), vec![setting_of(name)]), "{name}");
+            let (narrowed_policy, refused) = narrowed("{}", &of(own + 1));
+            assert_eq!(
+                (narrowed_policy["limits"][name].as_u64(), refused),
+                (Some(own), vec![setting_of(name)]),
+                "{name}"
+            );
         }
     }
 
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_out_is_united_and_what_is_let_in_intersected() {
+    fn exclusions_are_united_and_permissions_intersected() {
         let (policy, refused) = narrowed(
             r#"{"blocked_directories": ["bin"], "blocked_extensions": [".exe"], "allowed_extensions": [".md", ".rs"]}"#,
             r#"{"blocked_directories": ["obj", "bin"], "blocked_extensions": [], "allowed_extensions": [".RS", ".py"]}"#,

@@ -8,7 +8,7 @@ use crate::frequency;
 const STRIDE: usize = 4 * LANES;
 
 /// Bytes of a literal among which the two are chosen.
-const MAX_PLACES: usize = 256;
+const MAX_INDICES: usize = 256;
 
 /// A literal of at least one byte.
 pub struct Pair {
@@ -22,15 +22,15 @@ pub struct Pair {
 impl Pair {
     /// Creates a searcher; `None` if the literal is empty.
     pub fn new(needle: Vec<u8>) -> Option<Self> {
-        let rarity = |place: usize| needle.get(place).map_or(1.0, |byte| frequency(*byte));
+        let rarity = |index: usize| needle.get(index).map_or(1.0, |byte| frequency(*byte));
         let rarest = |but: &dyn Fn(usize) -> bool| {
-            let places = (0..needle.len().min(MAX_PLACES)).filter(|place| !but(*place));
-            places.min_by(|a, b| rarity(*a).total_cmp(&rarity(*b)))
+            let indices = (0..needle.len().min(MAX_INDICES)).filter(|index| !but(*index));
+            indices.min_by(|a, b| rarity(*a).total_cmp(&rarity(*b)))
         };
         let first = rarest(&|_| false)?;
-        let other = rarest(&|place| needle.get(place) == needle.get(first));
-        let second = other.or_else(|| rarest(&|place| place == first)).unwrap_or(first);
-        let block = |place: usize| needle.get(place).map(|byte| Block::of(*byte));
+        let other = rarest(&|index| needle.get(index) == needle.get(first));
+        let second = other.or_else(|| rarest(&|index| index == first)).unwrap_or(first);
+        let block = |index: usize| needle.get(index).map(|byte| Block::of(*byte));
         Some(Self { blocks: (block(first)?, block(second)?), needle, first, second })
     }
 
@@ -43,17 +43,17 @@ impl Pair {
     pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         let (firsts, seconds) = (text.get(at + self.first..)?, text.get(at + self.second..)?);
         let (firsts, seconds) = (firsts.as_chunks::<STRIDE>().0, seconds.as_chunks::<STRIDE>().0);
-        let mut done = at;
+        let mut next = at;
         for (first, second) in firsts.iter().zip(seconds) {
             if self.may_be_in(first, second)
-                && let Some(found) = (done..done + STRIDE).find(|at| self.is_at(text, *at))
+                && let Some(position) = (next..next + STRIDE).find(|at| self.is_at(text, *at))
             {
-                return Some(found);
+                return Some(position);
             }
-            done += STRIDE;
+            next += STRIDE;
         }
         // The rest is shorter than a stride plus the literal's bytes after the two rarest.
-        (done..text.len()).find(|at| self.is_at(text, *at))
+        (next..text.len()).find(|at| self.is_at(text, *at))
     }
 
     /// Returns whether one of the positions has both bytes.
@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_finds_what_a_plain_search_finds(
+        fn the_search_equals_a_plain_search(
             needle in prop::collection::vec(97u8..100, 1..8),
             text in prop::collection::vec(97u8..101, 0..300),
             at in 0usize..310,

@@ -11,21 +11,21 @@ use crate::frequency;
 /// Buckets, one for each bit of a byte.
 const BUCKETS: usize = 8;
 /// Number of bytes of a literal that the tables examine.
-const LOOK: usize = 3;
+const FINGERPRINT_LEN: usize = 3;
 /// Number of bytes that are loaded together.
-const WINDOW: usize = 2 * LANES + LOOK - 1;
+const WINDOW: usize = 2 * LANES + FINGERPRINT_LEN - 1;
 /// Maximum number of literals. With more, too many positions would be candidates.
 pub const MAX_LITERALS: usize = 64;
 
 /// Up to [`MAX_LITERALS`] literals, none of them empty.
 pub struct Teddy {
-    buckets: [Vec<Known>; BUCKETS],
+    buckets: [Vec<Literal>; BUCKETS],
     /// Buckets by value, for each of the examined bytes.
-    tables: [Byte; LOOK],
+    tables: [Byte; FINGERPRINT_LEN],
 }
 
 /// A literal, and the offset of its three rarest bytes, which are searched for.
-struct Known {
+struct Literal {
     literal: Vec<u8>,
     at: usize,
 }
@@ -36,43 +36,43 @@ impl Teddy {
         if literals.is_empty() || literals.len() > MAX_LITERALS || literals.iter().any(Vec::is_empty) {
             return None;
         }
-        let mut buckets: [Vec<Known>; BUCKETS] = Default::default();
-        let mut marks: Vec<Vec<u8>> = Vec::new();
+        let mut buckets: [Vec<Literal>; BUCKETS] = Default::default();
+        let mut fingerprints: Vec<Vec<u8>> = Vec::new();
         for literal in literals {
             let at = rarest(&literal);
-            let mark: Vec<u8> = literal.iter().skip(at).take(LOOK).copied().collect();
-            // Literals with the same mark share a bucket, and so add no false candidates.
-            let group = marks.iter().position(|known| *known == mark).unwrap_or(marks.len());
-            if group == marks.len() {
-                marks.push(mark);
+            let fingerprint: Vec<u8> = literal.iter().skip(at).take(FINGERPRINT_LEN).copied().collect();
+            // Literals with the same fingerprint share a bucket, and so add no false candidates.
+            let group = fingerprints.iter().position(|known| *known == fingerprint).unwrap_or(fingerprints.len());
+            if group == fingerprints.len() {
+                fingerprints.push(fingerprint);
             }
-            buckets.get_mut(group % BUCKETS)?.push(Known { literal, at });
+            buckets.get_mut(group % BUCKETS)?.push(Literal { literal, at });
         }
-        let tables = [0, 1, 2].map(|at| Byte::of(&marks, at));
+        let tables = [0, 1, 2].map(|at| Byte::of(&fingerprints, at));
         Some(Self { buckets, tables })
     }
 
-    /// Returns a position in the first literal from `at` on, in the order of the marks.
+    /// Returns a position in the first literal from `at` on, in the order of the fingerprints.
     pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         let mut next = at;
         while let Some(window) = text.get(next..).and_then(|rest| rest.first_chunk()) {
-            if let Some(found) = self.find_in(window, text, next, at) {
-                return Some(found);
+            if let Some(position) = self.find_in(window, text, next, at) {
+                return Some(position);
             }
             next += 2 * LANES;
         }
         // The rest of the text, filled up with zeroes.
         let rest = text.get(next..).unwrap_or_default();
         let (mut window, mut more) = ([0; WINDOW], [0; WINDOW]);
-        window.iter_mut().zip(rest).for_each(|(byte, given)| *byte = *given);
-        more.iter_mut().zip(rest.get(2 * LANES..).unwrap_or_default()).for_each(|(byte, given)| *byte = *given);
+        window.iter_mut().zip(rest).for_each(|(byte, source)| *byte = *source);
+        more.iter_mut().zip(rest.get(2 * LANES..).unwrap_or_default()).for_each(|(byte, source)| *byte = *source);
         self.find_in(&window, text, next, at).or_else(|| self.find_in(&more, text, next + 2 * LANES, at))
     }
 
     /// Returns the first position in a window of the text that begins at `here`.
     #[inline(always)]
     fn find_in(&self, window: &[u8; WINDOW], text: &[u8], here: usize, from: usize) -> Option<usize> {
-        let (first, second) = (self.look::<0, 1, 2>(window), self.look::<16, 17, 18>(window));
+        let (first, second) = (self.candidates::<0, 1, 2>(window), self.candidates::<16, 17, 18>(window));
         if !first.or(second).any() {
             return None;
         }
@@ -81,15 +81,15 @@ impl Teddy {
 
     /// Returns the buckets that may have a literal at each of sixteen positions.
     #[inline(always)]
-    fn look<const A: usize, const B: usize, const C: usize>(&self, window: &[u8; WINDOW]) -> Block {
+    fn candidates<const A: usize, const B: usize, const C: usize>(&self, window: &[u8; WINDOW]) -> Block {
         let [a, b, c] = &self.tables;
         a.buckets(piece::<A>(window)).and(b.buckets(piece::<B>(window))).and(c.buckets(piece::<C>(window)))
     }
 
     /// Returns the first of sixteen positions at which a literal occurs that does not begin before `from`.
     #[inline(never)]
-    fn confirm(&self, text: &[u8], here: usize, found: Block, from: usize) -> Option<usize> {
-        for (lane, mut buckets) in found.bytes().into_iter().enumerate() {
+    fn confirm(&self, text: &[u8], here: usize, candidates: Block, from: usize) -> Option<usize> {
+        for (lane, mut buckets) in candidates.bytes().into_iter().enumerate() {
             while buckets != 0 {
                 let bucket = self.buckets.get(buckets.trailing_zeros() as usize)?;
                 if bucket.iter().any(|known| known.is_at(text, here + lane, from)) {
@@ -102,9 +102,9 @@ impl Teddy {
     }
 }
 
-impl Known {
-    fn is_at(&self, text: &[u8], place: usize, from: usize) -> bool {
-        let start = place.checked_sub(self.at).filter(|start| *start >= from);
+impl Literal {
+    fn is_at(&self, text: &[u8], candidate: usize, from: usize) -> bool {
+        let start = candidate.checked_sub(self.at).filter(|start| *start >= from);
         let rest = start.and_then(|start| text.get(start..));
         rest.is_some_and(|rest| rest.first() == self.literal.first() && rest.starts_with(&self.literal))
     }
@@ -112,24 +112,24 @@ impl Known {
 
 /// Returns the offset of the rarest bytes of a literal.
 fn rarest(literal: &[u8]) -> usize {
-    let share = |bytes: &[u8]| bytes.iter().map(|byte| frequency(*byte)).product::<f64>();
-    let windows = literal.windows(LOOK).enumerate();
-    windows.min_by(|a, b| share(a.1).total_cmp(&share(b.1))).map_or(0, |(at, _)| at)
+    let likelihood = |bytes: &[u8]| bytes.iter().map(|byte| frequency(*byte)).product::<f64>();
+    let windows = literal.windows(FINGERPRINT_LEN).enumerate();
+    windows.min_by(|a, b| likelihood(a.1).total_cmp(&likelihood(b.1))).map_or(0, |(at, _)| at)
 }
 
-/// Buckets by the value of the first, second or third byte of the marks.
+/// Buckets by the value of the first, second or third byte of the fingerprints.
 struct Byte {
     low: Table,
     high: Table,
 }
 
 impl Byte {
-    /// Creates the tables for byte `at` of the marks. A shorter mark matches any byte.
-    fn of(marks: &[Vec<u8>], at: usize) -> Self {
+    /// Creates the tables for byte `at` of the fingerprints. A shorter fingerprint matches any byte.
+    fn of(fingerprints: &[Vec<u8>], at: usize) -> Self {
         let (mut low, mut high) = (Table::default(), Table::default());
-        for (group, mark) in marks.iter().enumerate() {
+        for (group, fingerprint) in fingerprints.iter().enumerate() {
             let bucket = 1 << (group % BUCKETS);
-            match mark.get(at) {
+            match fingerprint.get(at) {
                 Some(byte) => {
                     low.add(byte & 0x0f, bucket);
                     high.add(byte >> 4, bucket);
@@ -143,7 +143,7 @@ impl Byte {
         Self { low, high }
     }
 
-    /// Returns, for each of these bytes, the buckets with a mark that has it.
+    /// Returns, for each of these bytes, the buckets with a fingerprint that has it.
     #[inline(always)]
     fn buckets(&self, bytes: Block) -> Block {
         bytes.low().pick(&self.low).and(bytes.high().pick(&self.high))
@@ -179,8 +179,8 @@ mod tests {
             at in 0usize..210,
         ) {
             let teddy = Teddy::new(literals.clone()).unwrap();
-            let (found, expected) = (teddy.find(&text, at), plain(&literals, &text, at));
-            prop_assert_eq!(found.map(|at| line(&text, at)), expected.map(|at| line(&text, at)));
+            let (position, expected) = (teddy.find(&text, at), plain(&literals, &text, at));
+            prop_assert_eq!(position.map(|at| line(&text, at)), expected.map(|at| line(&text, at)));
         }
 
         #[test]

@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn every_position_comes_back() {
-        let most = [u64::MAX; MAX_NUMBERS];
-        for numbers in [&[][..], &[0], &[0, 0], &[7, 0, u64::MAX], &most] {
+        let largest = [u64::MAX; MAX_NUMBERS];
+        for numbers in [&[][..], &[0], &[0, 0], &[7, 0, u64::MAX], &largest] {
             for path in ["", ":", "=", "a:b", "=YQ", "a b", "a,b", "a/b.c_d-e+f@g", "\u{1}\n\"]ä", "日本"] {
                 let position = at(numbers, path);
                 assert_eq!(open(Some(&seal("k", &position)), "k").unwrap(), Some(position));

@@ -110,11 +110,11 @@ fn check(pattern: &str, argument: Name, root_names: &[&str]) -> Result<()> {
             .hint(phrase!["pass the directory as ", Term::Path, ", and a glob relative to it"])
             .or_hint("give the directory and a glob relative to it"));
     }
-    let levels = pattern.chars().scan(0_usize, |level, c| {
-        *level = if c == '{' { *level + 1 } else { level.saturating_sub(usize::from(c == '}')) };
-        Some(*level)
+    let brace_depths = pattern.chars().scan(0_usize, |depth, c| {
+        *depth = if c == '{' { *depth + 1 } else { depth.saturating_sub(usize::from(c == '}')) };
+        Some(*depth)
     });
-    if levels.max().unwrap_or(0) > MAX_BRACES {
+    if brace_depths.max().unwrap_or(0) > MAX_BRACES {
         return Err(Error::argument(argument(), format!("braces are nested deeper than {MAX_BRACES}")));
     }
     Ok(())
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_it_is_taken() {
+    fn similar_syntax_is_accepted() {
         for (glob, path) in [
             ("./!a", "!a"),
             ("a!b", "a!b"),

@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 8;
 /// Maximum number of parts of an expression that are examined. An expression without letter case has one part a letter.
 const MAX_PARTS: usize = 64;
 /// Maximum estimated candidate rate at which the literal search is faster than the expression.
-const MAX_SHARE: f64 = 0.02;
+const MAX_FREQUENCY: f64 = 0.02;
 
 /// A position at which a match is possible.
 pub struct Literals {
@@ -29,11 +29,11 @@ enum Finder {
 impl Literals {
     /// Returns the rarest literals of which every match contains one; `None` if a search for them would not pay.
     pub fn of(hir: &Hir) -> Option<Self> {
-        let rarest = candidates(hir).into_iter().filter_map(|seq| Some((share(&seq)?, seq)));
-        let (share, seq) = rarest.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let has_looks = !hir.properties().look_set().is_empty();
-        let is_match = seq.is_exact() && !has_looks && whole(hir).is_some_and(|whole| whole == seq);
-        if share > MAX_SHARE && !is_match {
+        let rarest = candidates(hir).into_iter().filter_map(|seq| Some((estimated_frequency(&seq)?, seq)));
+        let (estimated_frequency, seq) = rarest.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let has_assertions = !hir.properties().look_set().is_empty();
+        let is_match = seq.is_exact() && !has_assertions && whole(hir).is_some_and(|whole| whole == seq);
+        if estimated_frequency > MAX_FREQUENCY && !is_match {
             return None;
         }
         let literals: Vec<Vec<u8>> = seq.literals()?.iter().map(|literal| literal.as_bytes().to_vec()).collect();
@@ -70,22 +70,22 @@ impl Literals {
 
 /// Sets of literals of which every match contains one.
 fn candidates(hir: &Hir) -> Vec<Seq> {
-    let mut found: Vec<Seq> = whole(hir).into_iter().collect();
-    found.extend(fronts(hir));
+    let mut candidates: Vec<Seq> = whole(hir).into_iter().collect();
+    candidates.extend(fronts(hir));
     let mut extractor = Extractor::new();
-    found.extend(cut(extractor.kind(ExtractKind::Suffix).extract(hir), ExtractKind::Suffix));
+    candidates.extend(cut(extractor.kind(ExtractKind::Suffix).extract(hir), ExtractKind::Suffix));
     if let HirKind::Concat(parts) = hir.kind() {
         for (index, part) in parts.iter().enumerate().skip(1).take(MAX_PARTS) {
             let next = parts.iter().skip(index).take(MAX_BYTES).cloned();
-            found.extend(fronts(&Hir::concat(next.collect())));
+            candidates.extend(fronts(&Hir::concat(next.collect())));
             if let HirKind::Repetition(repetition) = part.kind()
                 && repetition.min > 0
             {
-                found.extend(fronts(&repetition.sub));
+                candidates.extend(fronts(&repetition.sub));
             }
         }
     }
-    found
+    candidates
 }
 
 /// Returns every match of an expression, if the matches are a few literals.
@@ -113,7 +113,7 @@ fn cut(mut seq: Seq, kind: ExtractKind) -> Option<Seq> {
 }
 
 /// Returns the estimated rate of positions at which a literal occurs; `None` if a literal is empty.
-fn share(seq: &Seq) -> Option<f64> {
+fn estimated_frequency(seq: &Seq) -> Option<f64> {
     let literals = seq.literals().filter(|literals| !literals.is_empty())?;
     literals
         .iter()
@@ -146,8 +146,8 @@ mod tests {
         let literals = of("sam|samwise|frodo").unwrap();
         assert!(literals.only().is_none());
         for (text, line) in [("by samwise", 0), ("by frodo, samwise", 0), ("by\nfrodo\nsam", 1), ("-\n-\nsam", 2)] {
-            let found = literals.find(text.as_bytes(), 0).unwrap();
-            assert_eq!(text[..found].matches('\n').count(), line, "{text}");
+            let position = literals.find(text.as_bytes(), 0).unwrap();
+            assert_eq!(text[..position].matches('\n').count(), line, "{text}");
         }
         assert!(literals.find(b"by someone else", 0).is_none());
     }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_around_for_is_no_match_yet() {
+    fn look_around_is_not_part_of_the_match() {
         assert!(of(r"\bneedle\b").unwrap().only().is_none());
         assert!(of("(?m)^needle").unwrap().only().is_none());
     }

@@ -52,19 +52,19 @@ impl Matcher {
     /// Returns the first match in `text` from `at` on. Assertions see the text before `at`.
     pub fn find(&mut self, text: &[u8], at: usize) -> Option<Span> {
         let Some(literals) = &self.literals else { return self.find_within(text, at, text.len()) };
-        let mut found = literals.find(text, at)?;
+        let mut candidate = literals.find(text, at)?;
         if let Some(only) = literals.only() {
-            return Some(Span { start: found, end: found + only.len() });
+            return Some(Span { start: candidate, end: candidate + only.len() });
         }
         if self.multiline {
             return self.find_within(text, at, text.len());
         }
         loop {
-            let (start, end) = (line_start(text, found).max(at), line_end(text, found));
+            let (start, end) = (line_start(text, candidate).max(at), line_end(text, candidate));
             if let Some(span) = self.find_within(text, start, end) {
                 return Some(span);
             }
-            found = self.literals.as_ref()?.find(text, end + 1)?;
+            candidate = self.literals.as_ref()?.find(text, end + 1)?;
         }
     }
 

@@ -18,7 +18,7 @@ pub fn size(limit: u32) -> usize {
 
 /// Entries and bytes of text that a page can still take.
 #[derive(Clone, Debug)]
-pub struct Room {
+pub struct PageBudget {
     /// Maximum number of entries.
     pub entries: usize,
     /// Number of bytes of text at which the page ends; the last line may exceed it.
@@ -30,7 +30,7 @@ pub struct Room {
     pub used: usize,
 }
 
-impl Room {
+impl PageBudget {
     /// Returns the room of an empty page for this requested `limit`.
     pub fn new(limit: u32, bytes: usize, line: usize) -> Self {
         Self { entries: size(limit), bytes, line, taken: 0, used: 0 }
@@ -95,14 +95,14 @@ impl PartialOrd for Rank {
 /// Collects the first entries after a position.
 pub struct Page<T> {
     after: Option<Rank>,
-    room: Room,
+    budget: PageBudget,
     items: Vec<(Rank, T)>,
 }
 
 impl<T> Page<T> {
     /// Creates a page of the entries that follow `after`.
-    pub fn new(room: Room, after: Option<Rank>) -> Self {
-        Self { after, room, items: Vec::new() }
+    pub fn new(budget: PageBudget, after: Option<Rank>) -> Self {
+        Self { after, budget, items: Vec::new() }
     }
 
     /// Adds an entry if it can be on the page.
@@ -111,7 +111,7 @@ impl<T> Page<T> {
             return;
         }
         self.items.push((rank, item));
-        if self.items.len() > 2 * self.room.entries + 64 {
+        if self.items.len() > 2 * self.budget.entries + 64 {
             self.cut();
         }
     }
@@ -121,10 +121,10 @@ impl<T> Page<T> {
         self.cut();
         let (mut items, mut end) = (Vec::new(), None);
         for (rank, item) in self.items {
-            if self.room.is_full() {
+            if self.budget.is_full() {
                 return (items, end);
             }
-            self.room.take(&rank.path);
+            self.budget.take(&rank.path);
             items.push(item);
             end = Some(rank);
         }
@@ -134,6 +134,6 @@ impl<T> Page<T> {
     /// Keeps the page and one further entry, which shows that more entries follow.
     fn cut(&mut self) {
         self.items.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        self.items.truncate(self.room.entries + 1);
+        self.items.truncate(self.budget.entries + 1);
     }
 }

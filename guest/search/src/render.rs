@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use encoding_rs::Encoding;
 use paddock_text::encoding;
-use paddock_text::page::CUT_MARK;
+use paddock_text::page::CUT_SUFFIX;
 
 /// Number of bytes of a block that are examined on each side of the match.
 const AROUND: usize = 64 * 1024;
@@ -18,8 +18,8 @@ pub struct Renderer {
 }
 
 /// A rendered match. Offsets are bytes of the line in UTF-8.
-pub struct Shown {
-    /// The text; if it is too long, cut, with [`CUT_MARK`] in place of the end.
+pub struct RenderedLine {
+    /// The text; if it is too long, cut, with [`CUT_SUFFIX`] in place of the end.
     pub text: String,
     /// Offset of the text in the line.
     pub text_start: u64,
@@ -42,24 +42,24 @@ impl Renderer {
     }
 
     /// Renders the lines `block` of `text`, cut around the match.
-    pub fn matched(&mut self, text: &[u8], block: Range<usize>, found: Range<usize>) -> Shown {
+    pub fn matched(&mut self, text: &[u8], block: Range<usize>, match_range: Range<usize>) -> RenderedLine {
         let bytes = without_ending(text.get(block.clone()).unwrap_or_default());
         let at = |position: usize| position.saturating_sub(block.start).min(bytes.len());
-        let (start, end) = (at(found.start), at(found.end));
+        let (start, end) = (at(match_range.start), at(match_range.end));
         let around = if self.max_chars == usize::MAX { usize::MAX } else { AROUND };
         let near = boundary(bytes, start.saturating_sub(around))..boundary(bytes, end.saturating_add(around));
         let part = bytes.get(near.clone()).unwrap_or_default();
         let (start, end) = (start.saturating_sub(near.start), end.saturating_sub(near.start));
-        let (shown, start, end) = match std::str::from_utf8(part) {
+        let (text_of_line, start, end) = match std::str::from_utf8(part) {
             Ok(part) => (Cow::Borrowed(part), start, end),
             Err(_) => self.decode(text, part, start, end),
         };
-        let cut = self.cut(&shown, start, end);
-        let mut text = shown.get(cut.clone()).unwrap_or_default().to_owned();
-        if cut.end < shown.len() || near.end < bytes.len() {
-            text.push_str(CUT_MARK);
+        let cut = self.cut(&text_of_line, start, end);
+        let mut text = text_of_line.get(cut.clone()).unwrap_or_default().to_owned();
+        if cut.end < text_of_line.len() || near.end < bytes.len() {
+            text.push_str(CUT_SUFFIX);
         }
-        Shown {
+        RenderedLine {
             text,
             text_start: (near.start + cut.start) as u64,
             match_start: (near.start + start) as u64,

@@ -51,21 +51,21 @@ impl Replacer {
     /// Returns the replacements in `text`, in order, with the line endings of the text for `\n`.
     ///
     /// Matches do not overlap, and an empty match does not directly follow another match. The position after the last
-    /// line ending has no match, as in a search. Fails above `max` matches, or `most_bytes` bytes of new text.
-    pub fn splices(&mut self, text: &str, max: usize, most_bytes: usize) -> std::result::Result<Vec<Splice>, Excess> {
+    /// line ending has no match, as in a search. Fails above `max` matches, or `max_bytes` bytes of new text.
+    pub fn splices(&mut self, text: &str, max: usize, max_bytes: usize) -> std::result::Result<Vec<Splice>, Excess> {
         let mut searcher = Searcher::new(Input::new(text));
         let (mut splices, mut bytes) = (Vec::new(), 0_usize);
-        while let Ok(Some(found)) = searcher.try_advance(|input| {
+        while let Ok(Some(hit)) = searcher.try_advance(|input| {
             self.regex.search_captures_with(&mut self.cache, input, &mut self.captures);
             Ok(self.captures.get_match())
         }) {
-            let range = found.range();
+            let range = hit.range();
             if range.is_empty() && range.end == text.len() && (text.is_empty() || text.ends_with('\n')) {
                 break;
             }
             let new = find::localize(text, &range, &self.expanded(text)).into_owned();
             bytes = bytes.saturating_add(new.len());
-            if bytes > most_bytes {
+            if bytes > max_bytes {
                 return Err(Excess::Bytes);
             }
             if splices.len() == max {
@@ -108,12 +108,12 @@ impl Replacer {
 
     fn refuse_group(&self, unknown: &str) -> Error {
         let groups = self.regex.group_info();
-        let shown = |(index, name): (usize, Option<&str>)| match name {
+        let group_name = |(index, name): (usize, Option<&str>)| match name {
             Some(name) => format!("`${{{}}}`", printable(name)),
             None if index == 0 => "`$0` (the whole match)".to_owned(),
             None => format!("`${index}`"),
         };
-        let names: Vec<_> = groups.pattern_names(PatternID::ZERO).enumerate().take(MAX_NAMES).map(shown).collect();
+        let names: Vec<_> = groups.pattern_names(PatternID::ZERO).enumerate().take(MAX_NAMES).map(group_name).collect();
         let more = if groups.group_len(PatternID::ZERO) > MAX_NAMES { " and more" } else { "" };
         let follows = match unknown.trim_start_matches(|c: char| c.is_ascii_digit()) {
             rest if rest.is_empty() || rest.len() == unknown.len() => String::new(),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_not_there_is_told_with_those_that_are() {
+    fn a_missing_group_is_reported_with_the_existing_groups() {
         let refused = |pattern: &str, replacement: &str| {
             let error = Replacer::new(&Grep::of(pattern.to_owned()), replacement).err().unwrap();
             assert_eq!(error.code, Code::InvalidArgument);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_what_ends_them() {
+    fn lines_and_their_endings() {
         assert_eq!(lines(r"\s+", " ", "a\t \r\n b\r\n"), "a \r\n b\r\n");
         assert_eq!(lines("a", "1\n2", "a\r\nb\r\n"), "1\r\n2\r\nb\r\n");
         assert_eq!(across(r"a\r?\nb", "b\na", "a\r\nb\r\n"), "b\r\na\r\n");
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much() {
+    fn replacements_above_the_limits_fail() {
         let mut replacer = Replacer::new(&Grep::of("a".to_owned()), "bb").unwrap();
         assert_eq!(replacer.splices("aaa", 2, 100).unwrap_err(), Excess::Matches);
         assert_eq!(replacer.splices("aaa", 3, 5).unwrap_err(), Excess::Bytes);

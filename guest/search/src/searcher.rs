@@ -20,7 +20,7 @@ pub struct Hit {
     pub line: u64,
     /// Number of the last line.
     pub last_line: u64,
-    found: Range<usize>,
+    match_range: Range<usize>,
     /// The lines, without the last line ending.
     block: Range<usize>,
 }
@@ -30,7 +30,7 @@ pub struct Scan {
     /// Number of the first line of the window.
     pub line: u64,
     /// Last line returned, as a match or as context.
-    pub shown: u64,
+    pub last_rendered: u64,
     /// Offset in the window at which the search continues.
     pub at: usize,
     multiline: bool,
@@ -61,17 +61,17 @@ struct Pending {
 }
 
 impl Scan {
-    /// Creates a search that continues after the line `done`; lines up to `shown` have been returned.
-    pub fn new(args: &Grep, max_chars: usize, done: u64, shown: u64) -> Self {
+    /// Creates a search that continues after the line `last_line`; lines up to `last_rendered` have been returned.
+    pub fn new(args: &Grep, max_chars: usize, last_line: u64, last_rendered: u64) -> Self {
         Self {
             line: 1,
-            shown,
+            last_rendered,
             at: 0,
             multiline: args.multiline,
             before: usize::try_from(args.before).unwrap_or(usize::MAX),
             after: u64::from(args.after),
             renderer: Renderer::new(max_chars),
-            matched: done,
+            matched: last_line,
             counter: Counter { at: 0, line: 1 },
             pending: Pending { at: 0, line: 0, left: 0 },
             carried: VecDeque::new(),
@@ -97,39 +97,39 @@ impl Scan {
     /// Returns the next match in the window.
     pub fn next_hit(&mut self, matcher: &mut Matcher, text: &[u8]) -> Option<Hit> {
         loop {
-            let found = matcher.find(text, self.at)?;
-            let start = line_start(text, found.start);
+            let match_range = matcher.find(text, self.at)?;
+            let start = line_start(text, match_range.start);
             if start >= text.len() {
                 return None;
             }
-            let ends_line = found.end > found.start && text.get(found.end - 1) == Some(&b'\n');
-            let end = line_end(text, if ends_line { found.end - 1 } else { found.end });
-            let is_repeated = self.multiline && found.start == found.end && self.at > start;
-            self.at = if self.multiline && found.end > found.start { found.end } else { end + 1 };
+            let ends_line = match_range.end > match_range.start && text.get(match_range.end - 1) == Some(&b'\n');
+            let end = line_end(text, if ends_line { match_range.end - 1 } else { match_range.end });
+            let is_repeated = self.multiline && match_range.start == match_range.end && self.at > start;
+            self.at = if self.multiline && match_range.end > match_range.start { match_range.end } else { end + 1 };
             if is_repeated {
                 continue;
             }
             let line = self.counter.line_at(text, start);
             let last_line = if self.multiline { line + count(text, start..end) } else { line };
-            return Some(Hit { line, last_line, found: found.start..found.end, block: start..end });
+            return Some(Hit { line, last_line, match_range: match_range.start..match_range.end, block: start..end });
         }
     }
 
     /// Returns a match with its leading context.
-    pub fn show(&mut self, path: &str, text: &[u8], hit: &Hit) -> GrepMatch {
-        let shown = self.renderer.matched(text, hit.block.clone(), hit.found.clone());
+    pub fn render(&mut self, path: &str, text: &[u8], hit: &Hit) -> GrepMatch {
+        let line = self.renderer.matched(text, hit.block.clone(), hit.match_range.clone());
         let before = self.lines_before(text, hit);
         let base = if hit.block.start == 0 { self.continued } else { 0 };
         self.matched = hit.last_line;
-        self.shown = self.shown.max(hit.last_line);
+        self.last_rendered = self.last_rendered.max(hit.last_line);
         self.pending = Pending { at: hit.block.end + 1, line: hit.last_line + 1, left: self.after };
         GrepMatch {
             path: path.to_owned(),
             line: hit.line,
-            text: shown.text,
-            text_start: base + shown.text_start,
-            match_start: base + shown.match_start,
-            match_end: base + shown.match_end,
+            text: line.text,
+            text_start: base + line.text_start,
+            match_start: base + line.match_start,
+            match_end: base + line.match_end,
             before,
             after: Vec::new(),
         }
@@ -152,14 +152,14 @@ impl Scan {
             let end = line_end(text, self.pending.at);
             let line = self.pending.line;
             lines.push(ContextLine { line, text: self.renderer.context(text, self.pending.at..end) });
-            self.shown = self.shown.max(line);
+            self.last_rendered = self.last_rendered.max(line);
             self.pending = Pending { at: end + 1, line: line + 1, left: self.pending.left - 1 };
         }
         lines
     }
 
     /// Returns the last completed line, between windows.
-    pub fn done(&self) -> u64 {
+    pub fn last_searched_line(&self) -> u64 {
         self.matched.max(self.line.saturating_sub(1))
     }
 
@@ -185,7 +185,7 @@ impl Scan {
             let end = if open { at } else { at - 1 };
             let start = line_start(text, end);
             line = if open { line } else { line.saturating_sub(1) };
-            if line <= self.shown {
+            if line <= self.last_rendered {
                 break;
             }
             lines.push_front(ContextLine { line, text: self.renderer.context(text, start..end) });
@@ -202,14 +202,15 @@ impl Scan {
     fn lines_before(&mut self, text: &[u8], hit: &Hit) -> Vec<ContextLine> {
         let (mut at, mut line) = (hit.block.start, hit.line);
         let mut lines = Vec::new();
-        while lines.len() < self.before && at > 0 && line - 1 > self.shown {
+        while lines.len() < self.before && at > 0 && line - 1 > self.last_rendered {
             let start = line_start(text, at - 1);
             line -= 1;
             lines.push(ContextLine { line, text: self.renderer.context(text, start..at - 1) });
             at = start;
         }
         if at == 0 {
-            let earlier = self.carried.iter().rev().filter(|carried| carried.line < line && carried.line > self.shown);
+            let earlier =
+                self.carried.iter().rev().filter(|carried| carried.line < line && carried.line > self.last_rendered);
             let missing = self.before - lines.len();
             lines.extend(earlier.take(missing).cloned());
         }

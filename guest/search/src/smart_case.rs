@@ -61,7 +61,7 @@ mod tests {
     use super::folds;
 
     #[test]
-    fn what_is_written_out_in_upper_case_counts_and_classes_do_not() {
+    fn literal_upper_case_counts_and_classes_do_not() {
         for pattern in ["a", "\\Sx", "\\p{Lu}x", "(?P<Name>x)", "[a-z]", "é", "\\x41b"] {
             assert_eq!(folds(pattern), !pattern.contains("41"), "{pattern}");
         }

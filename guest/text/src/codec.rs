@@ -18,8 +18,8 @@ pub struct Loss {
 
 impl Loss {
     /// Returns the error of an operation on `path` that this loss prevents.
-    pub fn at(&self, verb: &str, path: &str) -> Error {
-        self.error().on(verb, path)
+    pub fn at(&self, operation: &str, path: &str) -> Error {
+        self.error().on(operation, path)
     }
 
     /// Returns the error without operation and path.
@@ -86,8 +86,8 @@ fn encode_legacy(text: &str, encoding: &'static Encoding) -> Result<Vec<u8>, Los
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     loop {
-        let room = encoder.max_buffer_length_from_utf8_without_replacement(rest.len()).unwrap_or(rest.len());
-        bytes.reserve(room.min(64 * 1024));
+        let max_len = encoder.max_buffer_length_from_utf8_without_replacement(rest.len()).unwrap_or(rest.len());
+        bytes.reserve(max_len.min(64 * 1024));
         let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
         rest = rest.get(read..).unwrap_or_default();
         match result {
@@ -238,7 +238,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn runs_are_what_decoding_gives(bytes in tricky(), encoding in prop::sample::select(ENCODINGS)) {
+        fn runs_equal_the_decoded_text(bytes in tricky(), encoding in prop::sample::select(ENCODINGS)) {
             let text = decode(&bytes, encoding);
             let (mut at, mut text_at) = (0, 0);
             for run in runs(&bytes, encoding) {
@@ -252,7 +252,7 @@ mod tests {
         }
 
         #[test]
-        fn what_encodes_is_read_back(text in "[a-z\\PC\r\n¥‾éпб中한あ]{0,40}", encoding in prop::sample::select(ENCODINGS)) {
+        fn encoded_text_decodes_to_the_same_text(text in "[a-z\\PC\r\n¥‾éпб中한あ]{0,40}", encoding in prop::sample::select(ENCODINGS)) {
             if let Ok(bytes) = encode(&text, encoding) {
                 prop_assert_eq!(decode(&bytes, encoding).into_owned(), text.clone());
             }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_an_encoding_lacks_are_told() {
+    fn characters_that_an_encoding_lacks_are_reported() {
         let lost = |text, encoding: &'static Encoding| encode(text, encoding).unwrap_err().character;
         assert_eq!(lost("a中b", encoding_rs::WINDOWS_1252), Some('中'));
         assert_eq!(lost("5 ¥", encoding_rs::SHIFT_JIS), Some('¥'));

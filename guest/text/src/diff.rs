@@ -94,7 +94,7 @@ pub struct LineChange {
 
 /// Returns the lines that `changes` changed.
 pub fn line_changes(old: &str, new: &str, changes: &[Change]) -> Vec<LineChange> {
-    let mut found = Vec::new();
+    let mut line_changes = Vec::new();
     let (mut at, mut old_line, mut new_line) = (Change { old: 0..0, new: 0..0 }, 1, 1);
     for block in whole_lines(old, new, changes) {
         old_line += count(old, at.old.end..block.old.start);
@@ -106,7 +106,7 @@ pub fn line_changes(old: &str, new: &str, changes: &[Change]) -> Vec<LineChange>
             let old_next = advance(old_at, old_lines.get(op.old_range()));
             let new_next = advance(new_at, new_lines.get(op.new_range()));
             if !matches!(op, DiffOp::Equal { .. }) {
-                found.push(LineChange {
+                line_changes.push(LineChange {
                     bytes: Change { old: old_at.0..old_next.0, new: new_at.0..new_next.0 },
                     old: (old_at.1, old_next.1 - old_at.1),
                     new: (new_at.1, new_next.1 - new_at.1),
@@ -117,7 +117,7 @@ pub fn line_changes(old: &str, new: &str, changes: &[Change]) -> Vec<LineChange>
         (old_line, new_line) = (old_at.1, new_at.1);
         at = block;
     }
-    found
+    line_changes
 }
 
 /// Extends the changes to whole lines, and joins changes that share a line.
@@ -134,12 +134,12 @@ fn whole_lines(old: &str, new: &str, changes: &[Change]) -> Vec<Change> {
     }
     let widen = |change: Change| {
         let head = old.get(..change.old.start).unwrap_or_default();
-        let lead = head.len() - head.rfind('\n').map_or(0, |at| at + 1);
+        let before = head.len() - head.rfind('\n').map_or(0, |at| at + 1);
         let rest = old.get(change.old.end..).unwrap_or_default();
         let tail = if ends_well(&change) { 0 } else { rest.find('\n').map_or(rest.len(), |at| at + 1) };
         Change {
-            old: change.old.start - lead..change.old.end + tail,
-            new: change.new.start.saturating_sub(lead)..change.new.end + tail,
+            old: change.old.start - before..change.old.end + tail,
+            new: change.new.start.saturating_sub(before)..change.new.end + tail,
         }
     };
     joined.into_iter().map(widen).collect()
@@ -199,7 +199,8 @@ fn render(
         push_hunk(&mut out, texts, (context, is_abridged), first, hunk);
         rest = later;
         if out.len() > max {
-            let end = out.get(..out.floor_char_boundary(max)).and_then(|kept| kept.rfind('\n')).map_or(0, |at| at + 1);
+            let end =
+                out.get(..out.floor_char_boundary(max)).and_then(|start| start.rfind('\n')).map_or(0, |at| at + 1);
             out.truncate(end);
             out.push_str("… [truncated diff]\n");
             break;
@@ -217,12 +218,12 @@ fn push_hunk(
 ) {
     let last = hunk.last().unwrap_or(first);
     let head = old.get(..first.bytes.old.start).unwrap_or_default();
-    let lead: Vec<_> = head.split_inclusive('\n').rev().take(context).collect();
+    let context_before: Vec<_> = head.split_inclusive('\n').rev().take(context).collect();
     let tail: Vec<_> = old.get(last.bytes.old.end..).unwrap_or_default().split_inclusive('\n').take(context).collect();
-    let around = (lead.len() + tail.len()) as u64;
+    let around = (context_before.len() + tail.len()) as u64;
     let span = |first: (u64, u64), last: (u64, u64)| {
         let count = last.0 + last.1 - first.0 + around;
-        let start = first.0 - lead.len() as u64;
+        let start = first.0 - context_before.len() as u64;
         match count {
             0 => format!("{},0", start - 1),
             1 => start.to_string(),
@@ -231,7 +232,7 @@ fn push_hunk(
     };
     let _ = writeln!(out, "@@ -{} +{} @@", span(first.old, last.old), span(first.new, last.new));
     let unchanged = is_abridged.then_some(0..0);
-    lead.iter().rev().for_each(|line| push_lines(out, ' ', line, unchanged.as_ref()));
+    context_before.iter().rev().for_each(|line| push_lines(out, ' ', line, unchanged.as_ref()));
     let mut at = first.bytes.old.start;
     for change in hunk {
         let LineChange { bytes: Change { old: old_range, new: new_range }, .. } = change;
@@ -247,37 +248,37 @@ fn push_hunk(
 }
 
 /// Appends lines. If `changed` is given, it is the range of the text that changes, and long lines are abridged to it.
-fn push_lines(out: &mut String, mark: char, text: &str, changed: Option<&Range<usize>>) {
+fn push_lines(out: &mut String, sign: char, text: &str, changed: Option<&Range<usize>>) {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         match changed {
             Some(changed) if line.len() > LONG_LINE => {
-                push_part(out, mark, line, changed.start.saturating_sub(start)..changed.end.saturating_sub(start))
+                push_part(out, sign, line, changed.start.saturating_sub(start)..changed.end.saturating_sub(start))
             }
-            _ => push_line(out, mark, line),
+            _ => push_line(out, sign, line),
         }
         start += line.len();
     }
 }
 
 /// Appends the part of a line that changes, with some text around it.
-fn push_part(out: &mut String, mark: char, line: &str, changed: Range<usize>) {
+fn push_part(out: &mut String, sign: char, line: &str, changed: Range<usize>) {
     let body = line.strip_suffix('\n').unwrap_or(line);
     let from = body.floor_char_boundary(changed.start.min(body.len()).saturating_sub(AROUND));
     let to = body.ceil_char_boundary(changed.end.saturating_add(AROUND));
     if (from, to) == (0, body.len()) {
-        return push_line(out, mark, line);
+        return push_line(out, sign, line);
     }
     let (part, after) = (body.get(from..to).unwrap_or_default(), body.len() - to);
     let _ =
-        writeln!(out, "{mark}{part}\n\\ {from} bytes before this part of the line and {after} after it do not change");
+        writeln!(out, "{sign}{part}\n\\ {from} bytes before this part of the line and {after} after it do not change");
     if body.len() == line.len() {
         out.push_str(NO_NEWLINE);
     }
 }
 
-fn push_line(out: &mut String, mark: char, line: &str) {
-    out.push(mark);
+fn push_line(out: &mut String, sign: char, line: &str) {
+    out.push(sign);
     out.push_str(line);
     if !line.ends_with('\n') {
         out.push('\n');
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_at_both_ends() {
+    fn a_common_prefix_and_suffix_are_not_part_of_the_change() {
         assert_eq!(between("aéb", "aèb"), Some(Change { old: 1..3, new: 1..3 }));
         assert_eq!(between("aa", "aaa"), Some(Change { old: 2..2, new: 2..3 }));
         assert_eq!(between("a\n", "a\n"), None);
@@ -362,9 +363,9 @@ mod tests {
                     at = start;
                 }
                 '+' => out.push_str(body),
-                mark => {
+                sign => {
                     (*old.get(at)? == body).then_some(())?;
-                    out.push_str(if mark == ' ' { body } else { "" });
+                    out.push_str(if sign == ' ' { body } else { "" });
                     at += 1;
                 }
             }

@@ -64,13 +64,13 @@ impl Document {
 
     /// Decodes other bytes with the same encoding and mark, such as the result of `splice`.
     pub fn decode_like(&self, bytes: Vec<u8>) -> Self {
-        Self::decode_as(bytes, Detected { encoding: self.encoding, bom: self.mark().len() })
+        Self::decode_as(bytes, Detected { encoding: self.encoding, bom: self.bom_bytes().len() })
     }
 
     /// Returns the bytes with the byte order mark.
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match self.bom {
-            true => Cow::Owned([self.mark(), self.body()].concat()),
+            true => Cow::Owned([self.bom_bytes(), self.body()].concat()),
             false => Cow::Borrowed(self.body()),
         }
     }
@@ -92,7 +92,7 @@ impl Document {
     /// Encodes another text in the same encoding, with a byte order mark if this document has one.
     pub fn encode_like(&self, text: &str) -> Result<Vec<u8>, Loss> {
         let body = codec::encode(text, self.encoding)?;
-        Ok([self.mark(), body.as_ref()].concat())
+        Ok([self.bom_bytes(), body.as_ref()].concat())
     }
 
     /// Returns the bytes after the splices, which are in order, on character boundaries, and do not overlap.
@@ -112,7 +112,7 @@ impl Document {
         };
         if self.bytes.is_none() {
             return Ok(replace(
-                self.mark(),
+                self.bom_bytes(),
                 self.text.as_bytes(),
                 trimmed.iter().map(|(r, t)| (r.clone(), t.as_bytes())),
             ));
@@ -125,23 +125,23 @@ impl Document {
             true => self.encode_stateful(&text())?,
             false => self.splice_bytes(&trimmed, &locate(self.body(), &self.text, self.encoding, edges()))?,
         };
-        let body = bytes.get(self.mark().len()..).unwrap_or_default();
+        let body = bytes.get(self.bom_bytes().len()..).unwrap_or_default();
         match codec::decode(body, self.encoding).as_bytes() == text() {
             true => Ok(bytes),
             false => Err(self.damaged()),
         }
     }
 
-    fn splice_bytes(&self, trimmed: &[(Range<usize>, &str)], spots: &[BoundaryPair]) -> Result<Vec<u8>, Loss> {
+    fn splice_bytes(&self, trimmed: &[(Range<usize>, &str)], boundaries: &[BoundaryPair]) -> Result<Vec<u8>, Loss> {
         let mut parts = Vec::with_capacity(trimmed.len());
         let mut end_before = 0;
-        for ((range, new), [start, end]) in trimmed.iter().zip(spots.as_chunks::<2>().0) {
+        for ((range, new), [start, end]) in trimmed.iter().zip(boundaries.as_chunks::<2>().0) {
             // A sequence of bytes that decodes to two characters is encoded again as a whole.
             let (from, to) = (start.before, end.after);
-            let kept = |range: Range<usize>| self.text.get(range).ok_or_else(|| self.damaged());
+            let old_text = |range: Range<usize>| self.text.get(range).ok_or_else(|| self.damaged());
             let new = match (from.text == range.start, to.text == range.end) {
                 (true, true) => Cow::Borrowed(*new),
-                _ => Cow::Owned([kept(from.text..range.start)?, *new, kept(range.end..to.text)?].concat()),
+                _ => Cow::Owned([old_text(from.text..range.start)?, *new, old_text(range.end..to.text)?].concat()),
             };
             if from.byte < end_before {
                 return Err(self.damaged());
@@ -149,7 +149,7 @@ impl Document {
             end_before = to.byte;
             parts.push((from.byte..to.byte, codec::encode(&new, self.encoding)?.into_owned()));
         }
-        Ok(replace(self.mark(), self.body(), parts.iter().map(|(range, new)| (range.clone(), new.as_slice()))))
+        Ok(replace(self.bom_bytes(), self.body(), parts.iter().map(|(range, new)| (range.clone(), new.as_slice()))))
     }
 
     /// Splices in a stateful encoding, in which a character has no bytes of its own. The whole text is encoded again,
@@ -173,7 +173,7 @@ impl Document {
         Some((range, new.get(..new.len() - tail)?))
     }
 
-    fn mark(&self) -> &'static [u8] {
+    fn bom_bytes(&self) -> &'static [u8] {
         if self.bom { encoding::bom(self.encoding) } else { b"" }
     }
 
@@ -186,10 +186,10 @@ impl Document {
     }
 }
 
-/// Returns `mark` and `old` with the parts replaced.
-fn replace<'n>(mark: &[u8], old: &[u8], parts: impl Iterator<Item = (Range<usize>, &'n [u8])>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(mark.len() + old.len());
-    out.extend_from_slice(mark);
+/// Returns `bom` and `old` with the parts replaced.
+fn replace<'n>(bom: &[u8], old: &[u8], parts: impl Iterator<Item = (Range<usize>, &'n [u8])>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bom.len() + old.len());
+    out.extend_from_slice(bom);
     let mut at = 0;
     for (range, new) in parts {
         out.extend_from_slice(old.get(at..range.start).unwrap_or_default());
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_stays_and_is_no_text() {
+    fn a_byte_order_mark_stays_and_is_no_text() {
         let document = Document::decode(b"\xef\xbb\xbfa\r\nb".to_vec(), None);
         assert_eq!((document.text.as_str(), document.bom, document.line_ending()), ("a\r\nb", true, Eol::Crlf));
         assert_eq!(document.splice(&[splice(0..1, "x")]).unwrap(), b"\xef\xbb\xbfx\r\nb");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_decides() {
+    fn a_byte_order_mark_decides() {
         assert_eq!(detect(b"\xef\xbb\xbfa"), Detected { encoding: UTF_8, bom: 3 });
         assert_eq!(detect(b"\xff\xfea\0"), Detected { encoding: UTF_16LE, bom: 2 });
         assert_eq!(detect(b"\xfe\xff\0a"), Detected { encoding: UTF_16BE, bom: 2 });
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_encoding_takes_only_its_own_mark() {
+    fn a_requested_encoding_takes_only_its_own_byte_order_mark() {
         assert_eq!(declared(UTF_8, b"\xef\xbb\xbfa").bom, 3);
         assert_eq!(declared(UTF_16LE, b"\xef\xbb\xbfa").bom, 0);
         assert_eq!(declared(encoding_rs::GBK, b"\xef\xbb\xbfa").bom, 0);

@@ -47,7 +47,7 @@ pub fn detect(text: &str) -> Eol {
 
 /// Returns the line endings of a text in any encoding except UTF-16.
 pub fn detect_bytes(bytes: &[u8]) -> Eol {
-    let mut found = Eol::None;
+    let mut eol = Eol::None;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
         let one = match bytes.get(at) {
             Some(b'\r') if bytes.get(at + 1) == Some(&b'\n') => continue,
@@ -55,12 +55,12 @@ pub fn detect_bytes(bytes: &[u8]) -> Eol {
             _ if at > 0 && bytes.get(at - 1) == Some(&b'\r') => Eol::Crlf,
             _ => Eol::Lf,
         };
-        found = found.and(one);
-        if found == Eol::Mixed {
+        eol = eol.and(one);
+        if eol == Eol::Mixed {
             break;
         }
     }
-    found
+    eol
 }
 
 /// Returns the line ending for a line that is inserted into `text` at `offset`: that of the previous line break,

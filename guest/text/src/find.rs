@@ -41,7 +41,7 @@ pub fn alike(text: &str, wanted: &str, max: usize) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let [folded, wanted] = [text, wanted].map(|text| text.chars().map(ascii_like).collect::<String>());
-    let found = occurrences(&folded, &wanted, true, max);
+    let ranges = occurrences(&folded, &wanted, true, max);
     // The folded text has the same characters, of other lengths.
     let unfolded = |offsets: &mut dyn Iterator<Item = usize>| -> Vec<usize> {
         let ends = (folded.len(), text.len());
@@ -49,8 +49,8 @@ pub fn alike(text: &str, wanted: &str, max: usize) -> Vec<Range<usize>> {
         let mut both = starts.chain([ends]);
         offsets.filter_map(|offset| both.find(|(at, _)| *at == offset)).map(|(_, unfolded)| unfolded).collect()
     };
-    let starts = unfolded(&mut found.iter().map(|range| range.start));
-    let ends = unfolded(&mut found.iter().map(|range| range.end));
+    let starts = unfolded(&mut ranges.iter().map(|range| range.start));
+    let ends = unfolded(&mut ranges.iter().map(|range| range.end));
     starts.into_iter().zip(ends).map(|(start, end)| start..end).collect()
 }
 
@@ -141,38 +141,38 @@ mod tests {
 
     use super::*;
 
-    fn places(text: &str, wanted: &str) -> Vec<Range<usize>> {
+    fn occurrences_of(text: &str, wanted: &str) -> Vec<Range<usize>> {
         occurrences(text, wanted, true, 100)
     }
 
     #[test]
     fn line_feeds_match_any_ending() {
-        assert_eq!(places("a\r\nb\r\na\r\nb", "a\nb"), [0..4, 6..10]);
-        assert_eq!(places("a\r\nb\na\nb", "\n"), [1..3, 4..5, 6..7]);
-        assert_eq!(places("x\r\n\r\n", "\n\n"), [1..5; 1]);
-        assert_eq!(places("a\rb", "a\nb"), [0..3; 1]);
-        assert!(places("a\rb\nc", "a\nb").is_empty());
-        assert_eq!(places("a\nb\r\nb", "\r\nb"), [3..6; 1]);
-        assert!(places("a\nb", "a\r\nb").is_empty());
+        assert_eq!(occurrences_of("a\r\nb\r\na\r\nb", "a\nb"), [0..4, 6..10]);
+        assert_eq!(occurrences_of("a\r\nb\na\nb", "\n"), [1..3, 4..5, 6..7]);
+        assert_eq!(occurrences_of("x\r\n\r\n", "\n\n"), [1..5; 1]);
+        assert_eq!(occurrences_of("a\rb", "a\nb"), [0..3; 1]);
+        assert!(occurrences_of("a\rb\nc", "a\nb").is_empty());
+        assert_eq!(occurrences_of("a\nb\r\nb", "\r\nb"), [3..6; 1]);
+        assert!(occurrences_of("a\nb", "a\r\nb").is_empty());
     }
 
     #[test]
     fn overlaps_count() {
-        assert_eq!(places("aaa", "aa"), [0..2, 1..3]);
+        assert_eq!(occurrences_of("aaa", "aa"), [0..2, 1..3]);
         assert_eq!(occurrences("aaaa", "aa", false, 100), [0..2, 2..4]);
         assert_eq!(occurrences("aaaa", "a", true, 2).len(), 2);
-        assert!(places("a", "").is_empty());
+        assert!(occurrences_of("a", "").is_empty());
     }
 
     #[test]
     fn spaces_quotes_and_dashes_fold() {
-        let found = |text: &str, wanted: &str| alike(text, wanted, 100);
-        assert_eq!(found("é “a” – b\r\nc", "\"a\" - b\nc"), [3..19; 1]);
-        assert_eq!(found("a\u{a0}b a\u{2009}b", "a b"), [0..4, 5..10]);
-        assert_eq!(found("it's", "it\u{2019}s"), [0..4; 1]);
-        assert_eq!(found("\u{a0}\u{a0}\u{a0}", "  "), [0..4, 2..6]);
-        assert_eq!(found("a b", "a b"), [0..0; 0]);
-        assert_eq!(found("é", "e"), [0..0; 0]);
+        let alike_ranges = |text: &str, wanted: &str| alike(text, wanted, 100);
+        assert_eq!(alike_ranges("é “a” – b\r\nc", "\"a\" - b\nc"), [3..19; 1]);
+        assert_eq!(alike_ranges("a\u{a0}b a\u{2009}b", "a b"), [0..4, 5..10]);
+        assert_eq!(alike_ranges("it's", "it\u{2019}s"), [0..4; 1]);
+        assert_eq!(alike_ranges("\u{a0}\u{a0}\u{a0}", "  "), [0..4, 2..6]);
+        assert_eq!(alike_ranges("a b", "a b"), [0..0; 0]);
+        assert_eq!(alike_ranges("é", "e"), [0..0; 0]);
         assert_eq!(alike("\u{a0}\u{a0}\u{a0}", " ", 2).len(), 2);
     }
 
@@ -195,14 +195,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folded_places_are_places(text in "([ab]|\r\n|\n){0,20}", wanted in "[ab\n]{1,3}") {
+        fn folded_ranges_are_occurrences(text in "([ab]|\r\n|\n){0,20}", wanted in "[ab\n]{1,3}") {
             let folded = text.replace("\r\n", "\n");
-            let found = places(&text, &wanted);
-            for place in &found {
-                prop_assert_eq!(text[place.clone()].replace("\r\n", "\n"), wanted.as_str());
+            let ranges = occurrences_of(&text, &wanted);
+            for range in &ranges {
+                prop_assert_eq!(text[range.clone()].replace("\r\n", "\n"), wanted.as_str());
             }
             let expected = (0..folded.len()).filter(|at| folded[*at..].starts_with(&wanted)).count();
-            prop_assert_eq!(found.len(), expected);
+            prop_assert_eq!(ranges.len(), expected);
         }
     }
 }

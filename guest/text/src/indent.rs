@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Number of columns of a tab, and of one level.
-const LEVEL: usize = 4;
+const INDENT_WIDTH: usize = 4;
 
 /// Indentation of a line, and whether the line is blank or a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,9 @@ impl Indentation {
     /// Reads the indentation of a line. The start of the line is enough.
     pub fn of(line: &str) -> Self {
         let body = line.trim_start();
-        let lead = line.len() - body.len();
-        let indent = line.bytes().take(lead).map(|byte| if byte == b'\t' { LEVEL } else { 1 }).sum();
-        let comment = ["#", "//", "--"].iter().any(|mark| body.starts_with(mark));
+        let indent_bytes = line.len() - body.len();
+        let indent = line.bytes().take(indent_bytes).map(|byte| if byte == b'\t' { INDENT_WIDTH } else { 1 }).sum();
+        let comment = ["#", "//", "--"].iter().any(|comment_prefix| body.starts_with(comment_prefix));
         Self { indent, blank: body.is_empty(), comment, continues: continues(body.trim_end()) }
     }
 
@@ -62,7 +62,7 @@ pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block 
     let indents = effective(shapes);
     let own = indents.get(anchor).copied().unwrap_or(0);
     let levels = usize::try_from(options.max_levels).unwrap_or(usize::MAX);
-    let min = if levels == 0 { 0 } else { own.saturating_sub(levels.saturating_mul(LEVEL)) };
+    let min = if levels == 0 { 0 } else { own.saturating_sub(levels.saturating_mul(INDENT_WIDTH)) };
     let indent = |at: usize| indents.get(at).copied();
     let seeks_head = own > min || shapes.get(anchor).is_some_and(|shape| shape.continues);
     let goes_on =

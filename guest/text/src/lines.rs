@@ -150,15 +150,15 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
             if rest.is_empty() {
                 return Ok(skipped + u64::from(inside));
             }
-            let found = ender.count(rest) as u64;
+            let line_count = ender.count(rest) as u64;
             let wanted = count - skipped;
-            if found >= wanted {
+            if line_count >= wanted {
                 let nth = usize::try_from(wanted - 1).unwrap_or(usize::MAX);
                 let end = ender.ends(rest).nth(nth).unwrap_or(rest.len());
                 self.passed += end;
                 return Ok(count);
             }
-            skipped += found;
+            skipped += line_count;
             // Only the last unit is examined: a backward search for line endings takes as long as counting them.
             let unit = rest.get((rest.len() - 1) / 2 * 2..).unwrap_or_default();
             inside = ender.ends(unit).next_back() != Some(unit.len());
@@ -180,8 +180,8 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
             }
             let end = ender.next(rest);
             let body = rest.get(..end.map_or(rest.len(), |end| end - ender.width())).unwrap_or_default();
-            let room = keep.saturating_sub(into.len());
-            into.extend_from_slice(body.get(..room).unwrap_or(body));
+            let remaining = keep.saturating_sub(into.len());
+            into.extend_from_slice(body.get(..remaining).unwrap_or(body));
             size += body.len() as u64;
             if !body.is_empty() {
                 carriage = ender.is_after_carriage(body);
@@ -209,12 +209,12 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
     }
 
     /// Consumes buffered lines of UTF-8 that end in `\n` alone and have at most `longest` bytes: at most `max` lines,
-    /// and at most `room` bytes in total. Returns their text with line endings, and their number; an empty text at
+    /// and at most `remaining` bytes in total. Returns their text with line endings, and their number; an empty text at
     /// any other line.
-    pub fn run(&mut self, max: u64, longest: usize, room: usize) -> Result<(&str, u64), S::Error> {
+    pub fn run(&mut self, max: u64, longest: usize, remaining: usize) -> Result<(&str, u64), S::Error> {
         self.fill()?;
         let rest = self.buffer.get(self.passed..).unwrap_or_default();
-        let rest = rest.get(..room).unwrap_or(rest);
+        let rest = rest.get(..remaining).unwrap_or(rest);
         let (mut size, mut count) = (0, 0);
         for at in memchr::memchr2_iter(b'\n', b'\r', rest) {
             if count == max || at - size > longest || rest.get(at) == Some(&b'\r') {
@@ -236,10 +236,10 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         self.buffer_start += self.buffer.len() as u64;
         self.passed = 0;
         self.buffer.clear();
-        let room = self.end.saturating_sub(self.buffer_start);
-        if room > 0 {
+        let remaining = self.end.saturating_sub(self.buffer_start);
+        if remaining > 0 {
             self.source.read(self.buffer_start, &mut self.buffer)?;
-            self.buffer.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+            self.buffer.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         }
         Ok(())
     }
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_is() {
+    fn lines_end_in_lf_crlf_or_cr() {
         let line = |text: &str, ending| (text.to_owned(), ending);
         assert_eq!(texts(""), []);
         assert_eq!(texts("\n"), [line("", Eol::Lf)]);

@@ -15,10 +15,10 @@ const CLOSELY: usize = 16;
 /// Maximum number of bytes of a line that are compared.
 const LINE_BYTES: usize = 400;
 /// Maximum number of bytes that are rendered of the most similar candidate, and of each other one.
-const SHOWN_BYTES: usize = 2_000;
-const SHOWN_BYTES_EACH: usize = 240;
+const MAX_FIRST_BYTES: usize = 2_000;
+const MAX_BYTES_EACH: usize = 240;
 /// Maximum number of lines of a candidate that are compared.
-const PLACE_LINES: usize = 6;
+const MAX_SIMILAR_LINES: usize = 6;
 
 /// A range of lines that is similar to the wanted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +35,14 @@ pub struct Candidate {
 
 /// Returns at most three ranges of `text` that are most similar to `wanted`, the most similar first.
 pub fn candidates(text: &str, wanted: &str) -> Vec<Candidate> {
-    let squeezed = squeezed_places(text, wanted);
-    let places = if squeezed.is_empty() { similar_places(text, wanted) } else { squeezed };
-    let numbered = places.into_iter().enumerate();
+    let squeezed = squeezed_ranges(text, wanted);
+    let ranges = if squeezed.is_empty() { similar_ranges(text, wanted) } else { squeezed };
+    let numbered = ranges.into_iter().enumerate();
     numbered
-        .map(|(index, Place { start, lines, difference })| {
+        .map(|(index, SimilarLines { start, lines, difference })| {
             let line = find::line_numbers(text, std::iter::once(start)).first().copied().unwrap_or(1);
             let lines = lines.strip_suffix('\n').map_or(lines, |lines| lines.strip_suffix('\r').unwrap_or(lines));
-            let max = if index == 0 { SHOWN_BYTES } else { SHOWN_BYTES_EACH };
+            let max = if index == 0 { MAX_FIRST_BYTES } else { MAX_BYTES_EACH };
             let end = lines.floor_char_boundary(max);
             let json = json(lines.get(..end).unwrap_or_default());
             Candidate { line, json, is_cut: end < lines.len(), difference }
@@ -51,14 +51,14 @@ pub fn candidates(text: &str, wanted: &str) -> Vec<Candidate> {
 }
 
 /// A range of lines that is similar to the wanted text.
-struct Place<'t> {
+struct SimilarLines<'t> {
     start: usize,
     lines: &'t str,
     difference: Option<&'static str>,
 }
 
 /// Returns ranges that equal the wanted text except for white space and letter case.
-fn squeezed_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
+fn squeezed_ranges<'t>(text: &'t str, wanted: &str) -> Vec<SimilarLines<'t>> {
     let needle = without_space(wanted).to_lowercase();
     if needle.is_empty() {
         return Vec::new();
@@ -69,12 +69,12 @@ fn squeezed_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
         .filter_map(|start| {
             let range = unsqueeze(text, start)?..unsqueeze(text, start + needle.len() - 1)?;
             let last = text.get(range.end..)?.chars().next()?;
-            let found = text.get(range.start..range.end + last.len_utf8())?;
+            let text_of_range = text.get(range.start..range.end + last.len_utf8())?;
             let line_start = text.get(..range.start)?.rfind('\n').map_or(0, |at| at + 1);
             // The rendered part of a very long line starts at the match.
-            let start = if range.start - line_start > SHOWN_BYTES_EACH / 2 { range.start } else { line_start };
-            let lines = first_lines(text, start, found.lines().count());
-            Some(Place { start, lines, difference: Some(difference(found, lines, wanted)) })
+            let start = if range.start - line_start > MAX_BYTES_EACH / 2 { range.start } else { line_start };
+            let lines = first_lines(text, start, text_of_range.lines().count());
+            Some(SimilarLines { start, lines, difference: Some(difference(text_of_range, lines, wanted)) })
         })
         .collect()
 }
@@ -108,12 +108,12 @@ fn unsqueeze(text: &str, squeezed: usize) -> Option<usize> {
 }
 
 /// Describes how the candidate lines differ from the wanted text.
-fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
-    let is_spaced_alike = found.to_lowercase() == wanted.trim().to_lowercase();
-    if without_space(found) != without_space(wanted) {
+fn difference(text_of_range: &str, lines: &str, wanted: &str) -> &'static str {
+    let is_spaced_alike = text_of_range.to_lowercase() == wanted.trim().to_lowercase();
+    if without_space(text_of_range) != without_space(wanted) {
         return if is_spaced_alike { "letter case" } else { "white space and letter case" };
     }
-    if found.lines().count() != wanted.trim().lines().count() {
+    if text_of_range.lines().count() != wanted.trim().lines().count() {
         return "line breaks";
     }
     let (mut indent_differs, mut tabs_differ, mut body_differs) = (false, false, false);
@@ -134,23 +134,23 @@ fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
 }
 
 /// Returns ranges with similar lines. The longest wanted line selects the candidates.
-fn similar_places<'t>(text: &'t str, wanted: &str) -> Vec<Place<'t>> {
+fn similar_ranges<'t>(text: &'t str, wanted: &str) -> Vec<SimilarLines<'t>> {
     let wanted: Vec<_> = wanted.lines().take(200).collect();
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((anchor, line)) = longest.filter(|(_, line)| line.trim().len() >= 2) else { return Vec::new() };
-    let mut best: Vec<(f32, Place<'_>)> = Vec::new();
+    let mut best: Vec<(f32, SimilarLines<'_>)> = Vec::new();
     for start in best_starts(text, line, anchor) {
         let lines = first_lines(text, start, wanted.len());
         let likeness = likeness(lines, &wanted);
         let is_better =
-            |(other, place): &(f32, Place<'_>)| *other > likeness || *other == likeness && place.start < start;
+            |(other, range): &(f32, SimilarLines<'_>)| *other > likeness || *other == likeness && range.start < start;
         let at = best.partition_point(is_better);
         if likeness >= 0.5 && at < MAX_CANDIDATES {
-            best.insert(at, (likeness, Place { start, lines, difference: None }));
+            best.insert(at, (likeness, SimilarLines { start, lines, difference: None }));
             best.truncate(MAX_CANDIDATES);
         }
     }
-    best.into_iter().map(|(_, place)| place).collect()
+    best.into_iter().map(|(_, range)| range).collect()
 }
 
 /// Returns `count` lines of `text` from the offset `start` on.
@@ -187,7 +187,7 @@ fn best_starts(text: &str, wanted: &str, anchor: usize) -> Vec<usize> {
 fn likeness(lines: &str, wanted: &[&str]) -> f32 {
     let (mut sum, mut weights) = (0.0, 0.0);
     let mut lines = lines.split('\n');
-    for wanted in wanted.iter().take(PLACE_LINES) {
+    for wanted in wanted.iter().take(MAX_SIMILAR_LINES) {
         let line = lines.next().map_or("", |line| cut(line.trim()));
         let wanted = cut(wanted.trim());
         let weight = (wanted.len().max(line.len()) + 1) as f32;
@@ -207,7 +207,7 @@ impl Pairs {
     fn of(text: &str) -> Self {
         let mut set = vec![0_u64; 1024];
         for pair in text.as_bytes().array_windows::<2>() {
-            let (word, bit) = Self::place(*pair);
+            let (word, bit) = Self::bit_position(*pair);
             if let Some(word) = set.get_mut(word) {
                 *word |= 1 << bit;
             }
@@ -215,7 +215,7 @@ impl Pairs {
         Self { set, count: text.len().saturating_sub(1) }
     }
 
-    fn place(pair: [u8; 2]) -> (usize, u32) {
+    fn bit_position(pair: [u8; 2]) -> (usize, u32) {
         let number = u16::from_le_bytes(pair);
         (usize::from(number / 64), u32::from(number % 64))
     }
@@ -223,7 +223,7 @@ impl Pairs {
     /// Returns the fraction of the pairs of either text that the set contains.
     fn score(&self, text: &str) -> f32 {
         let has = |pair: &&[u8; 2]| {
-            let (word, bit) = Self::place(**pair);
+            let (word, bit) = Self::bit_position(**pair);
             self.set.get(word).is_some_and(|word| word & (1 << bit) != 0)
         };
         let common = text.as_bytes().array_windows::<2>().filter(has).count();
@@ -262,18 +262,18 @@ mod tests {
     use super::*;
 
     fn first(text: &str, wanted: &str) -> (u64, String, Option<&'static str>) {
-        let place = candidates(text, wanted).into_iter().next().unwrap();
-        (place.line, place.json, place.difference)
+        let candidate = candidates(text, wanted).into_iter().next().unwrap();
+        (candidate.line, candidate.json, candidate.difference)
     }
 
     #[test]
-    fn white_space_and_case_are_told() {
+    fn differences_in_white_space_and_case_are_reported() {
         let text = "fn a() {\n\tlet x = 1; \n}\n";
-        let shown = r#""\tlet x = 1; ""#.to_owned();
-        assert_eq!(first(text, "    let x = 1;"), (2, shown.clone(), Some("indentation (tabs against spaces)")));
-        assert_eq!(first(text, "\tlet x = 1;\n"), (2, shown.clone(), Some("white space at the end of a line")));
-        assert_eq!(first(text, "\tlet  x = 1;"), (2, shown.clone(), Some("white space")));
-        assert_eq!(first(text, "let X = 1;"), (2, shown, Some("letter case")));
+        let json = r#""\tlet x = 1; ""#.to_owned();
+        assert_eq!(first(text, "    let x = 1;"), (2, json.clone(), Some("indentation (tabs against spaces)")));
+        assert_eq!(first(text, "\tlet x = 1;\n"), (2, json.clone(), Some("white space at the end of a line")));
+        assert_eq!(first(text, "\tlet  x = 1;"), (2, json.clone(), Some("white space")));
+        assert_eq!(first(text, "let X = 1;"), (2, json, Some("letter case")));
         assert_eq!(first(text, "fn a()\n{").2, Some("line breaks"));
         assert_eq!(first(text, "fn a() {\n  let x = 1;\n}").1, r#""fn a() {\n\tlet x = 1; \n}""#);
         assert_eq!(
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_lines_are_told() {
+    fn similar_lines_are_reported() {
         let text = "alpha beta\nfn compute(total: u32) -> u32 {\n    total\n}\n";
         assert_eq!(first(text, "fn compute(sum: u32) -> u32 {").0, 2);
         let nearest = first(text, "fn compute(total: u64) -> u32 {\n    sum\n}");
@@ -311,15 +311,15 @@ mod tests {
     }
 
     #[test]
-    fn the_best_candidate_is_shown_whole() {
+    fn the_best_candidate_is_rendered_whole() {
         let lines = (0..40).map(|number| format!("    let value_{number} = compute({number});\n")).collect::<String>();
         let text = format!("{lines}--\n{lines}");
-        let found = candidates(&text, &lines.replace("    ", "\t"));
-        assert_eq!(found.iter().map(|place| place.is_cut).collect::<Vec<_>>(), [false, true]);
-        assert_eq!(found[0].json.replace("\\n", "\n"), format!("\"{}\"", lines.trim_end()));
-        assert!(found[1].json.len() < 260);
+        let candidates_of_text = candidates(&text, &lines.replace("    ", "\t"));
+        assert_eq!(candidates_of_text.iter().map(|candidate| candidate.is_cut).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(candidates_of_text[0].json.replace("\\n", "\n"), format!("\"{}\"", lines.trim_end()));
+        assert!(candidates_of_text[1].json.len() < 260);
         let (long, wanted) = ("é".repeat(2_000), format!("A{}", "é".repeat(2_000)));
-        let found = candidates(&format!("a{long}\n"), &wanted);
-        assert!(found[0].is_cut && found[0].json.len() <= SHOWN_BYTES + 2);
+        let candidates_of_text = candidates(&format!("a{long}\n"), &wanted);
+        assert!(candidates_of_text[0].is_cut && candidates_of_text[0].json.len() <= MAX_FIRST_BYTES + 2);
     }
 }

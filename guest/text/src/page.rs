@@ -9,9 +9,9 @@ use crate::eol::Eol;
 use crate::lines::{Line, Lines, Source};
 
 /// Marker at the end of a truncated line.
-pub const CUT_MARK: &str = "… [truncated line]";
+pub const CUT_SUFFIX: &str = "… [truncated line]";
 /// Part of the marker at the end of a truncated line that is otherwise unchanged, before the number of the next byte.
-pub const RAW_CUT_MARK: &str = " continues at byte ";
+pub const RAW_CUT_SUFFIX: &str = " continues at byte ";
 
 /// Limits and format of a page.
 #[derive(Clone, Copy, Debug)]
@@ -64,15 +64,15 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
         ending: Eol::None,
         last_ending: Eol::None,
     };
-    let mut kept = Vec::new();
+    let mut bytes = Vec::new();
     let mut taken = 0;
     let mut more = false;
     // Most text needs no conversion, so many lines are copied at once.
     let mut runs = layout.encoding == UTF_8 && !layout.last;
     while taken < layout.lines {
         if runs {
-            let room = layout.bytes.saturating_sub(builder.content.len());
-            let (text, count) = lines.run(layout.lines - taken, layout.longest(), room)?;
+            let remaining = layout.bytes.saturating_sub(builder.content.len());
+            let (text, count) = lines.run(layout.lines - taken, layout.longest(), remaining)?;
             builder.add_run(text, count);
             taken += count;
             runs = count > 0;
@@ -80,8 +80,8 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
                 break;
             }
         }
-        let Some(line) = lines.next(layout.keep(), &mut kept)? else { break };
-        if !builder.add(line, &kept, first.saturating_add(taken)) {
+        let Some(line) = lines.next(layout.keep(), &mut bytes)? else { break };
+        if !builder.add(line, &bytes, first.saturating_add(taken)) {
             more = true;
             break;
         }
@@ -99,8 +99,8 @@ impl Layout {
 
     /// Returns the number of bytes of a line to read: more than a page renders.
     fn keep(&self) -> usize {
-        let shown = if self.raw { self.bytes } else { self.line_chars.min(self.bytes) };
-        shown.saturating_mul(4).saturating_add(16)
+        let max = if self.raw { self.bytes } else { self.line_chars.min(self.bytes) };
+        max.saturating_mul(4).saturating_add(16)
     }
 }
 
@@ -128,8 +128,8 @@ impl Builder<'_> {
             return;
         }
         self.separate();
-        let shown = if self.layout.raw { text } else { text.strip_suffix('\n').unwrap_or(text) };
-        self.content.push_str(shown);
+        let part = if self.layout.raw { text } else { text.strip_suffix('\n').unwrap_or(text) };
+        self.content.push_str(part);
         self.ending = self.ending.and(Eol::Lf);
         self.last_ending = Eol::Lf;
         self.count += count;
@@ -143,12 +143,12 @@ impl Builder<'_> {
     }
 
     /// Adds a line. Returns false if the line does not fit.
-    fn add(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
+    fn add(&mut self, line: Line, bytes: &[u8], number: u64) -> bool {
         let before = self.content.len();
         // The size includes the line feed between lines.
         self.separate();
         let start = self.content.len();
-        let cut = if self.layout.raw { self.add_raw(line, kept, number) } else { self.add_plain(line, kept) };
+        let cut = if self.layout.raw { self.add_raw(line, bytes, number) } else { self.add_plain(line, bytes) };
         if self.content.len() > self.layout.bytes && self.count > 0 && !self.layout.last {
             self.content.truncate(before);
             return false;
@@ -184,26 +184,26 @@ impl Builder<'_> {
     }
 
     /// Adds the line without its ending, cut if it is too long. Returns whether it was cut.
-    fn add_plain(&mut self, line: Line, kept: &[u8]) -> bool {
-        let text = codec::decode(kept, self.layout.encoding);
+    fn add_plain(&mut self, line: Line, bytes: &[u8]) -> bool {
+        let text = codec::decode(bytes, self.layout.encoding);
         let limit = match text.len() > self.layout.line_chars {
             true => text.char_indices().nth(self.layout.line_chars).map_or(text.len(), |(at, _)| at),
             false => text.len(),
         };
         let limit = text.floor_char_boundary(limit.min(self.layout.bytes));
-        let cut = limit < text.len() || line.size > kept.len() as u64;
+        let cut = limit < text.len() || line.size > bytes.len() as u64;
         self.content.push_str(text.get(..limit).unwrap_or_default());
         if cut {
-            self.content.push_str(CUT_MARK);
+            self.content.push_str(CUT_SUFFIX);
         }
         cut
     }
 
     /// Adds the line with its ending. A line that is longer than a page is cut, and the text says how to read its rest.
     /// Returns whether it was cut.
-    fn add_raw(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
-        let text = codec::decode(kept, self.layout.encoding);
-        if line.size == kept.len() as u64 && text.len() <= self.layout.bytes {
+    fn add_raw(&mut self, line: Line, bytes: &[u8], number: u64) -> bool {
+        let text = codec::decode(bytes, self.layout.encoding);
+        if line.size == bytes.len() as u64 && text.len() <= self.layout.bytes {
             self.content.push_str(&text);
             self.content.push_str(match line.ending {
                 Eol::Crlf => "\r\n",
@@ -213,10 +213,10 @@ impl Builder<'_> {
             });
             return false;
         }
-        let shown = text.get(..text.floor_char_boundary(self.layout.bytes)).unwrap_or_default();
-        let rest = line.start + codec::byte_at(kept, self.layout.encoding, shown) as u64 + 1;
-        self.content.push_str(shown);
-        self.content.push_str(&format!("… [line {number}{RAW_CUT_MARK}{rest}]"));
+        let part = text.get(..text.floor_char_boundary(self.layout.bytes)).unwrap_or_default();
+        let rest = line.start + codec::byte_at(bytes, self.layout.encoding, part) as u64 + 1;
+        self.content.push_str(part);
+        self.content.push_str(&format!("… [line {number}{RAW_CUT_SUFFIX}{rest}]"));
         true
     }
 
@@ -284,19 +284,19 @@ mod tests {
     /// Returns the lines one by one, with the limit of a line as the only limit.
     fn one_by_one(bytes: &[u8], line_chars: usize) -> String {
         let mut lines = Lines::from(bytes, Ender::of(bytes, UTF_8), 0);
-        let mut kept = Vec::new();
+        let mut line = Vec::new();
         let mut all = Vec::new();
-        while lines.next(usize::MAX, &mut kept).unwrap().is_some() {
-            let text = String::from_utf8_lossy(&kept);
-            let shown: String = text.chars().take(line_chars).collect();
-            all.push(if shown.len() < text.len() { shown + CUT_MARK } else { shown });
+        while lines.next(usize::MAX, &mut line).unwrap().is_some() {
+            let text = String::from_utf8_lossy(&line);
+            let part: String = text.chars().take(line_chars).collect();
+            all.push(if part.len() < text.len() { part + CUT_SUFFIX } else { part });
         }
         all.join("\n")
     }
 
     proptest! {
         #[test]
-        fn lines_taken_at_once_are_those_taken_one_by_one(
+        fn a_run_of_lines_equals_single_lines(
             parts in prop::collection::vec((prop_oneof![0..30_usize, Just(CHUNK - 1), Just(CHUNK)], 0..8_usize), 0..40),
         ) {
             let ends: [&[u8]; 8] = [b"\n", b"\n", b"\n", b"\r\n", b"\r", "\u{e9}\n".as_bytes(), b"\xff\n", b"\n\n"];

@@ -300,7 +300,7 @@ pub struct History {
 pub struct HistoryEntry {
     pub backup: String,
     pub time: String,
-    pub verb: String,
+    pub operation: String,
     pub paths: Vec<String>,
     pub size: u64,
 }

@@ -26,11 +26,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_be_written() {
-        let show = |seconds, nanoseconds| rfc3339(Time { seconds, nanoseconds });
-        assert_eq!(show(1_700_000_000, 0).as_deref(), Some("2023-11-14T22:13:20Z"));
-        assert_eq!(show(0, 5).as_deref(), Some("1970-01-01T00:00:00.000000005Z"));
-        assert_eq!(show(END - 1, 0).as_deref(), Some("9999-12-31T23:59:59Z"));
-        assert_eq!((show(END, 0), show(u64::MAX, 0), show(0, u32::MAX)), (None, None, None));
+    fn only_representable_times_are_formatted() {
+        let rendered = |seconds, nanoseconds| rfc3339(Time { seconds, nanoseconds });
+        assert_eq!(rendered(1_700_000_000, 0).as_deref(), Some("2023-11-14T22:13:20Z"));
+        assert_eq!(rendered(0, 5).as_deref(), Some("1970-01-01T00:00:00.000000005Z"));
+        assert_eq!(rendered(END - 1, 0).as_deref(), Some("9999-12-31T23:59:59Z"));
+        assert_eq!((rendered(END, 0), rendered(u64::MAX, 0), rendered(0, u32::MAX)), (None, None, None));
     }
 }

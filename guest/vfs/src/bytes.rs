@@ -40,14 +40,14 @@ pub fn each_part(
     size: u64,
     mut take: impl FnMut(u64, &[u8]) -> FsResult<()>,
 ) -> FsResult<u64> {
-    let (mut done, mut part) = (0, Vec::with_capacity(READ_SIZE));
+    let (mut offset, mut part) = (0, Vec::with_capacity(READ_SIZE));
     loop {
         part.clear();
-        let asked = usize::try_from(size - done).map_or(READ_SIZE, |rest| rest.min(READ_SIZE));
-        if asked == 0 || fs.read(file, start.saturating_add(done), asked, &mut part)? == 0 {
-            return Ok(done);
+        let length = usize::try_from(size - offset).map_or(READ_SIZE, |rest| rest.min(READ_SIZE));
+        if length == 0 || fs.read(file, start.saturating_add(offset), length, &mut part)? == 0 {
+            return Ok(offset);
         }
-        take(done, &part)?;
-        done += part.len() as u64;
+        take(offset, &part)?;
+        offset += part.len() as u64;
     }
 }

@@ -59,11 +59,13 @@ pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
             }
             Some(entry) => OpenLocation { dir: top.dir.clone(), name: entry.name }.discard(fs)?,
             None => {
-                let Some(Emptied { location, looks, .. }) = path.pop() else { break };
+                let Some(Emptied { location, attempts, .. }) = path.pop() else { break };
                 // The handle of the directory is closed, since Windows removes no directory that is open.
                 match fs.remove_dir(&location.dir, &location.name) {
                     // Another process has created an entry in the directory since it was listed.
-                    Err(Fault::NotEmpty) if looks < MAX_LOOKS => path.push(Emptied::open(fs, location, looks)?),
+                    Err(Fault::NotEmpty) if attempts < MAX_ATTEMPTS => {
+                        path.push(Emptied::open(fs, location, attempts)?)
+                    }
                     removed => removed?,
                 }
             }
@@ -73,21 +75,21 @@ pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
 }
 
 /// Maximum number of listings of a directory that another process fills while it is removed.
-const MAX_LOOKS: u32 = 8;
+const MAX_ATTEMPTS: u32 = 8;
 
 /// A directory that is being removed, with its remaining entries.
 struct Emptied {
     location: OpenLocation,
     dir: Dir,
     left: Vec<DirEntry>,
-    looks: u32,
+    attempts: u32,
 }
 
 impl Emptied {
-    /// Opens and lists a directory that was listed `looks` times before.
-    fn open(fs: &dyn Filesystem, location: OpenLocation, looks: u32) -> FsResult<Self> {
+    /// Opens and lists a directory that was listed `attempts` times before.
+    fn open(fs: &dyn Filesystem, location: OpenLocation, attempts: u32) -> FsResult<Self> {
         let dir = fs.open_dir(&location.dir, &location.name)?;
         let left = fs.list(&dir)?.entries;
-        Ok(Self { location, dir, left, looks: looks + 1 })
+        Ok(Self { location, dir, left, attempts: attempts + 1 })
     }
 }

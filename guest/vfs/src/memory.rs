@@ -82,7 +82,7 @@ impl MemoryFs {
     }
 
     fn add(&self, dir: &Dir, name: &str, node: Node) -> FsResult<()> {
-        self.place(dir, &node)?;
+        self.check_and_count(dir, &node)?;
         change_entries(dir, (self.clock)(), |entries| {
             if entries.contains_key(name) {
                 return Err(Fault::Exists);
@@ -156,7 +156,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
-        look_at_bytes(file, |bytes| {
+        with_read_bytes(file, |bytes| {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
             let end = start.saturating_add(max).min(bytes.len());
             let part = bytes.get(start..end).unwrap_or_default();
@@ -242,7 +242,7 @@ impl Filesystem for MemoryFs {
         if moved.kind() == Kind::Directory && contains(&moved, &node(&to_dir.0)?) {
             return Err(Fault::Io("a directory cannot be moved into itself".to_owned()));
         }
-        self.place(to_dir, &moved)?;
+        self.check_and_count(to_dir, &moved)?;
         change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))?;
         change_entries(to_dir, (self.clock)(), |entries| {
             entries.insert(to.to_owned(), moved);
@@ -350,9 +350,9 @@ fn entry(dir: &Dir, name: &str) -> FsResult<Node> {
     with_entries(dir, |entries| entries.get(name).cloned())?.ok_or(Fault::NotFound)
 }
 
-fn with_entries<T>(dir: &Dir, look: impl FnOnce(&BTreeMap<String, Node>) -> T) -> FsResult<T> {
+fn with_entries<T>(dir: &Dir, act: impl FnOnce(&BTreeMap<String, Node>) -> T) -> FsResult<T> {
     match &*node(&dir.0)?.content.borrow() {
-        MemoryContent::Directory(entries) => Ok(look(entries)),
+        MemoryContent::Directory(entries) => Ok(act(entries)),
         MemoryContent::File(_) | MemoryContent::Link(_) => Err(Fault::NotDirectory),
     }
 }
@@ -370,16 +370,16 @@ fn change_entries(
     Ok(())
 }
 
-fn with_bytes<T>(file: &File, look: impl FnOnce(&mut Vec<u8>) -> FsResult<T>) -> FsResult<T> {
+fn with_bytes<T>(file: &File, act: impl FnOnce(&mut Vec<u8>) -> FsResult<T>) -> FsResult<T> {
     match &mut *node(&file.0)?.content.borrow_mut() {
-        MemoryContent::File(bytes) => look(Rc::make_mut(bytes)),
+        MemoryContent::File(bytes) => act(Rc::make_mut(bytes)),
         MemoryContent::Directory(_) | MemoryContent::Link(_) => Err(Fault::NotRegular),
     }
 }
 
-fn look_at_bytes<T>(file: &File, look: impl FnOnce(&[u8]) -> FsResult<T>) -> FsResult<T> {
+fn with_read_bytes<T>(file: &File, act: impl FnOnce(&[u8]) -> FsResult<T>) -> FsResult<T> {
     match &*node(&file.0)?.content.borrow() {
-        MemoryContent::File(bytes) => look(bytes),
+        MemoryContent::File(bytes) => act(bytes),
         MemoryContent::Directory(_) | MemoryContent::Link(_) => Err(Fault::NotRegular),
     }
 }

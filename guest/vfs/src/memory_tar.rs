@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_refused() {
+    fn invalid_archives_are_refused() {
         assert_eq!(load(&memory(), &[1; 600]).unwrap_err().code, Code::InvalidArgument);
     }
 }

@@ -117,7 +117,7 @@ impl<'f> OverlayFs<'f> {
         let name = root_name(guest_path);
         let below = |tree: Option<&Dir>| tree.map_or(Ok(None), |tree| self.open_if_there(tree, &name));
         let (upper, gone) = (below(upper)?, below(gone)?);
-        let whiteouts = gone.map(|dir| self.open_marks(&dir)).transpose()?;
+        let whiteouts = gone.map(|dir| self.open_whiteouts(&dir)).transpose()?;
         self.roots.push(name);
         Ok(Node::root(self.roots.len() - 1, base, upper, whiteouts))
     }
@@ -175,17 +175,17 @@ impl Filesystem for OverlayFs<'_> {
         match mode {
             Open::Read => self.open_to_read(&node, name),
             Open::Write => {
-                let found = self.find(&node, name)?;
-                match found.stat.kind {
+                let layer_entry = self.find(&node, name)?;
+                match layer_entry.stat.kind {
                     Kind::File => {}
                     Kind::Directory => return Err(Fault::IsDirectory),
                     Kind::Link => return Err(Fault::Link),
                     Kind::Other => return Err(Fault::NotRegular),
                 }
-                self.take_up(&node, name, &found)?;
+                self.take_up(&node, name, &layer_entry)?;
                 self.inner.open_file(&self.make_upper(&node)?, name, mode)
             }
-            Open::CreateNew => self.inner.open_file(&self.make_room(&node, name)?, name, mode),
+            Open::CreateNew => self.inner.open_file(&self.prepare_parent(&node, name)?, name, mode),
         }
     }
 
@@ -198,7 +198,7 @@ impl Filesystem for OverlayFs<'_> {
 
     fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
         match node(dir) {
-            Some(node) => self.find(&node, name).map(|found| found.stat),
+            Some(node) => self.find(&node, name).map(|layer_entry| layer_entry.stat),
             None => self.inner.stat(dir, name),
         }
     }
@@ -225,8 +225,8 @@ impl Filesystem for OverlayFs<'_> {
 
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
         let Some(node) = node(dir) else { return self.inner.read_link(dir, name) };
-        let found = self.find(&node, name)?;
-        self.inner.read_link(&found.dir, name)
+        let layer_entry = self.find(&node, name)?;
+        self.inner.read_link(&layer_entry.dir, name)
     }
 
     fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
@@ -256,7 +256,7 @@ impl Filesystem for OverlayFs<'_> {
     fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
         self.begin_change();
         match node(dir) {
-            Some(node) => self.inner.make_dir(&self.make_room(&node, name)?, name),
+            Some(node) => self.inner.make_dir(&self.prepare_parent(&node, name)?, name),
             None => self.inner.make_dir(dir, name),
         }
     }
@@ -273,7 +273,7 @@ impl Filesystem for OverlayFs<'_> {
     fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
         self.begin_change();
         match node(dir) {
-            Some(node) => self.inner.symlink(&self.make_room(&node, name)?, name, target),
+            Some(node) => self.inner.symlink(&self.prepare_parent(&node, name)?, name, target),
             None => self.inner.symlink(dir, name, target),
         }
     }
@@ -321,9 +321,9 @@ impl Filesystem for OverlayFs<'_> {
     fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
         self.begin_change();
         let Some(node) = node(dir) else { return self.inner.set_mode(dir, name, mode) };
-        let found = self.find(&node, name)?;
-        if found.stat.kind == Kind::File {
-            self.take_up(&node, name, &found)?;
+        let layer_entry = self.find(&node, name)?;
+        if layer_entry.stat.kind == Kind::File {
+            self.take_up(&node, name, &layer_entry)?;
         }
         match self.inner.set_mode(&self.make_upper(&node)?, name, mode) {
             // A directory that is only in the base keeps its own bits.

@@ -225,11 +225,11 @@ impl File {
 
 /// Queries a directory about itself. The shim of jco answers only for `.` in a preopened directory, not for the
 /// directory itself.
-fn itself<T>(dir: &Descriptor, ask: impl Fn(&Descriptor) -> Result<T, ErrorCode>) -> FsResult<T> {
-    let reported = match ask(dir) {
+fn itself<T>(dir: &Descriptor, call: impl Fn(&Descriptor) -> Result<T, ErrorCode>) -> FsResult<T> {
+    let reported = match call(dir) {
         Err(ErrorCode::Invalid | ErrorCode::BadDescriptor) => {
             let opened = dir.open_at(NO_FOLLOW, ".", OpenFlags::DIRECTORY, DescriptorFlags::READ);
-            opened.and_then(|opened| ask(&opened))
+            opened.and_then(|opened| call(&opened))
         }
         reported => reported,
     };

@@ -30,7 +30,7 @@ pub struct AccessRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
     /// A rule of an `.agentignore`.
-    Secret,
+    AgentIgnored,
     /// A directory that the policy blocks.
     Directory,
     /// An extension that the policy blocks, or does not allow.
@@ -43,7 +43,7 @@ impl Denial {
     /// Returns the reason as the cause of an error message.
     pub fn cause(self) -> &'static str {
         match self {
-            Self::Secret => "`.agentignore` keeps it from every tool",
+            Self::AgentIgnored => "`.agentignore` keeps it from every tool",
             Self::Directory => "the policy blocks that directory",
             Self::Extension => "the policy allows no file with that extension",
             Self::Private => "it belongs to the program that runs the tools",
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_path_that_holds_the_root_bars_all_of_it() {
+    fn a_blocked_path_that_holds_the_root_blocks_all_of_it() {
         for path in ["/home/me", "/home/me/project", "/"] {
             let access_rules = access_rules(&format!(r#"{{"blocked_directories": ["{path}"]}}"#));
             assert_eq!(access_rules.bars("a/", "b", Kind::Directory), Some(Denial::Directory), "{path}");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_host_s_own_is_barred_as_file_and_directory() {
+    fn what_is_the_host_s_own_is_blocked_as_file_and_directory() {
         let access_rules =
             access_rules(r#"{"host": {"private": ["/home/me/project/.state", "/home/me/project", "/var/state"]}}"#);
         assert_eq!(access_rules.bars("", ".state", Kind::Directory), Some(Denial::Private));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_above_a_barred_path_is_known() {
+    fn ancestors_of_a_blocked_path_are_known() {
         let access_rules = access_rules(
             r#"{"blocked_directories": ["./a/b", "name"], "host": {"private": ["/home/me/project/.config/paddock"]}}"#,
         );
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_on_the_way_to_the_host_s_own_stays_as_it_is() {
+    fn a_link_on_the_path_to_private_files_cannot_be_changed() {
         let access_rules =
             access_rules(r#"{"host": {"fixed": ["/home/me/project/.config", "/home/me", "/var/link"]}}"#);
         assert!(access_rules.is_read_only(".config") && access_rules.is_read_only(".CONFIG/a"));
@@ -293,15 +293,15 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_bars_nothing_leaves_nothing_to_look_at() {
+    fn a_policy_that_blocks_nothing_leaves_nothing_to_check() {
         let policy = Policy::parse(r#"{"blocked_directories": ["/elsewhere"]}"#, "paddock").unwrap();
         assert!(AccessRules::of(&policy, &["/workspace".to_owned()], None).is_none());
     }
 
     #[test]
-    fn a_failure_says_what_bars_it() {
+    fn a_failure_says_what_denies_it() {
         let says = |denial: Denial, words: &str| assert!(denial.cause().contains(words), "{denial:?}");
-        says(Denial::Secret, "`.agentignore`");
+        says(Denial::AgentIgnored, "`.agentignore`");
         says(Denial::Directory, "the policy blocks that directory");
         says(Denial::Extension, "no file with that extension");
         says(Denial::Private, "belongs to the program");

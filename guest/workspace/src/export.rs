@@ -106,18 +106,18 @@ impl Collecting<'_> {
         let fs = self.workspace.fs;
         let file = fs.open_file(dir, name, Open::Read).map_err(fault)?;
         let stat = fs.stat_file(&file).map_err(fault)?;
-        let room = self.max_bytes.saturating_sub(self.bytes);
+        let remaining = self.max_bytes.saturating_sub(self.bytes);
         let mut bytes = Vec::new();
-        if stat.size <= room {
+        if stat.size <= remaining {
             // Reads one byte past the limit to detect a file that grows while it is read.
-            let max = room.saturating_add(1);
+            let max = remaining.saturating_add(1);
             bytes::each_part(fs, &file, 0, max, |_, part| {
                 bytes.extend_from_slice(part);
                 Ok(())
             })
             .map_err(fault)?;
         }
-        if stat.size > room || bytes.len() as u64 > room {
+        if stat.size > remaining || bytes.len() as u64 > remaining {
             let cause = format!("the files together have more than {} bytes", self.max_bytes);
             return Err(Error::at(Code::LimitExceeded, OPERATION, path, cause).hint(phrase![
                 "leave some out by ",

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_commit_writes_is_data() {
+    fn files_that_a_commit_writes_are_git_data() {
         for path in [
             ".git/index",
             ".git/index.lock",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_about_later_programs_is_not() {
+    fn files_that_select_programs_are_not_git_data() {
         for path in [
             "",
             "index",

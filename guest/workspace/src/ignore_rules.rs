@@ -23,7 +23,7 @@ use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 use crate::access_rules::{AccessRules, Denial};
 
 /// Name of the file whose rules block paths for every tool.
-pub const SECRETS_FILE: &str = ".agentignore";
+pub const AGENT_IGNORE_FILE: &str = ".agentignore";
 
 /// Maximum size of one rule file in bytes; the largest in common use have a tenth of that.
 const MAX_RULE_BYTES: usize = 128 * 1024;
@@ -79,7 +79,7 @@ impl AgentIgnore {
 
     /// Adds the rules of a directory as [`Self::enter`] does, and reads no file if `entries` contain no rule file.
     pub fn enter_listed(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: &[DirEntry]) -> Result<()> {
-        if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(SECRETS_FILE)) {
+        if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(AGENT_IGNORE_FILE)) {
             return self.enter(name, dir, fs);
         }
         self.rules.push(name, None, 0);
@@ -105,7 +105,8 @@ impl AgentIgnore {
     pub fn denial(&self, name: &str, kind: Kind) -> Option<Denial> {
         let above = self.rules.path.get(self.above_root..).unwrap_or_default();
         let access_rules = self.access_rules.as_ref().and_then(|access_rules| access_rules.bars(above, name, kind));
-        access_rules.or_else(|| self.is_hidden_from_agent(name, kind == Kind::Directory).then_some(Denial::Secret))
+        access_rules
+            .or_else(|| self.is_hidden_from_agent(name, kind == Kind::Directory).then_some(Denial::AgentIgnored))
     }
 
     fn is_hidden_from_agent(&self, name: &str, is_dir: bool) -> bool {
@@ -121,11 +122,11 @@ impl AgentIgnore {
         let refuse = |cause: String| {
             let path = self.rules.below(name);
             let below = path.get(self.above_root..).unwrap_or_default();
-            let file = format!("{}{below}{}{SECRETS_FILE}", self.label, if name.is_empty() { "" } else { "/" });
+            let file = format!("{}{below}{}{AGENT_IGNORE_FILE}", self.label, if name.is_empty() { "" } else { "/" });
             Error::at(Code::Denied, "apply the rules in", &file, cause)
                 .hint("tools can use nothing in that directory until a person has repaired the file")
         };
-        let text = match read_rules(dir, SECRETS_FILE, fs, self.rules.room()) {
+        let text = match read_rules(dir, AGENT_IGNORE_FILE, fs, self.rules.remaining_bytes()) {
             Ok(None) => return Ok((None, 0)),
             Ok(Some(text)) => text,
             Err(Fault::NotRegular) => return Err(refuse("it is not a regular file".to_owned())),
@@ -156,9 +157,9 @@ impl Rules {
     /// Returns the number of unusable rule files: links, unreadable and too large files exclude nothing.
     pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: Option<&[DirEntry]>) -> u64 {
         let is_there = |file: &str| entries.is_none_or(|entries| entries.iter().any(|entry| entry.name == file));
-        let read = |file: &str, room| if is_there(file) { read_rules(dir, file, fs, room) } else { Ok(None) };
-        let ignore = read(".ignore", self.ignore.room());
-        let git = read(".gitignore", self.git.room());
+        let read = |file: &str, max_bytes| if is_there(file) { read_rules(dir, file, fs, max_bytes) } else { Ok(None) };
+        let ignore = read(".ignore", self.ignore.remaining_bytes());
+        let git = read(".gitignore", self.git.remaining_bytes());
         let exclude = if name.is_empty() { exclude_file(dir, fs) } else { Ok(None) };
         let mut unusable = 0;
         for (stack, text) in [(&mut self.ignore, ignore), (&mut self.git, git), (&mut self.exclude, exclude)] {
@@ -239,7 +240,7 @@ impl Stack {
     }
 
     /// Returns the maximum size in bytes of the next rule file.
-    fn room(&self) -> usize {
+    fn remaining_bytes(&self) -> usize {
         let taken = self.layers.iter().map(|layer| layer.size).sum();
         MAX_STACK_BYTES.saturating_sub(taken).min(MAX_RULE_BYTES)
     }
@@ -274,7 +275,7 @@ fn exclude_file(root: &Dir, fs: &dyn Filesystem) -> FsResult<Option<String>> {
 }
 
 /// Reads the text of a rule file, if it exists.
-fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResult<Option<String>> {
+fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, max_bytes: usize) -> FsResult<Option<String>> {
     match fs.stat(dir, name) {
         Err(Fault::NotFound) => return Ok(None),
         Err(fault) => return Err(fault),
@@ -282,10 +283,10 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResu
         Ok(_) => {}
     }
     let file = fs.open_file(dir, name, Open::Read)?;
-    let bytes = read_up_to(fs, &file, room as u64)?;
+    let bytes = read_up_to(fs, &file, max_bytes as u64)?;
     // Some shells write UTF-16, which must not make rules ineffective. The UTF-8 byte order mark is removed too.
-    let (encoding, mark) = Encoding::for_bom(&bytes).unwrap_or((UTF_8, 0));
-    let (text, _) = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default());
+    let (encoding, bom_len) = Encoding::for_bom(&bytes).unwrap_or((UTF_8, 0));
+    let (text, _) = encoding.decode_without_bom_handling(bytes.get(bom_len..).unwrap_or_default());
     Ok(Some(text.into_owned()))
 }
 

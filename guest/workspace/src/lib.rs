@@ -206,15 +206,15 @@ impl<'a> Workspace<'a> {
             let offset = bytes.len() as u64;
             // Requests one byte more than the size: a shorter read shows the end of the file without another call.
             let rest = usize::try_from(stat.size.saturating_sub(offset) + 1).unwrap_or(READ_SIZE);
-            let asked = rest.min(READ_SIZE);
+            let length = rest.min(READ_SIZE);
             let read = self
                 .fs
-                .read(file, offset, asked, &mut bytes)
+                .read(file, offset, length, &mut bytes)
                 .map_err(|fault| fault.at(operation, &resolved.requested_path))?;
             if bytes.len() as u64 > limit {
                 return Err(self.too_large(resolved, operation, bytes.len() as u64));
             }
-            if read == 0 || (bytes.len() as u64 == stat.size && read < asked) {
+            if read == 0 || (bytes.len() as u64 == stat.size && read < length) {
                 return Ok(bytes);
             }
         }
@@ -235,13 +235,13 @@ impl<'a> Workspace<'a> {
                 agent_ignore
             }
             Some((outermost, below)) => {
-                self.secrets_within(*outermost, below, top, path, operation).map_err(to_error)?
+                self.is_hidden_within(*outermost, below, top, path, operation).map_err(to_error)?
             }
         };
         Ok(top.agent_ignore.get_or_init(|| agent_ignore).clone())
     }
 
-    fn secrets_within(
+    fn is_hidden_within(
         &self,
         outermost: usize,
         below: &str,

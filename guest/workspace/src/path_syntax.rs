@@ -49,11 +49,11 @@ pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {
         return Err(invalid("a path cannot contain a backslash").hint("separate directories by `/`"));
     }
     if path.len() > MAX_PATH_BYTES {
-        let shown: String = path.chars().take(60).collect();
+        let start: String = path.chars().take(60).collect();
         return Err(Error::at(
             Code::InvalidPath,
             operation,
-            &shown,
+            &start,
             format!("the path is longer than {MAX_PATH_BYTES} bytes"),
         ));
     }

@@ -18,17 +18,17 @@ impl Workspace<'_> {
         if path.len() > MAX_BYTES {
             return true;
         }
-        self.leads_to_secret(path).unwrap_or_else(|| {
+        self.leads_to_hidden_path(path).unwrap_or_else(|| {
             // The path does not resolve, but it can still contain a hidden name.
             let names: Vec<_> = names(path).filter(|name| *name != "..").collect();
             names.len() > MAX_NAMES
-                || self.leads_to_secret(&collapsed(path)) == Some(true)
-                || (0..self.roots.len()).any(|root| self.holds_secret(root, &names))
+                || self.leads_to_hidden_path(&collapsed(path)) == Some(true)
+                || (0..self.roots.len()).any(|root| self.holds_hidden_path(root, &names))
         })
     }
 
     /// Returns whether the target of `path` is denied; `None` if the path does not resolve.
-    fn leads_to_secret(&self, path: &str) -> Option<bool> {
+    fn leads_to_hidden_path(&self, path: &str) -> Option<bool> {
         match self.resolve(path, OPERATION) {
             Ok(_) => Some(false),
             Err(error) if error.code == Code::Denied => Some(true),
@@ -37,7 +37,7 @@ impl Workspace<'_> {
     }
 
     /// Returns whether consecutive names among `names` form a path that the rules at the top of a root deny.
-    fn holds_secret(&self, root: usize, names: &[&str]) -> bool {
+    fn holds_hidden_path(&self, root: usize, names: &[&str]) -> bool {
         let Ok(top) = self.agent_ignore_of(root, ".", OPERATION) else { return true };
         !top.is_empty() && (0..names.len()).any(|start| denies(&top, names.get(start..).unwrap_or_default()))
     }
@@ -60,15 +60,15 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
 
 /// Resolves `..` in the path as if no name in it were a link.
 fn collapsed(path: &str) -> String {
-    let kept = names(path).fold(Vec::new(), |mut kept, name| {
+    let components = names(path).fold(Vec::new(), |mut components, name| {
         if name == ".." {
-            kept.pop();
+            components.pop();
         } else {
-            kept.push(name);
+            components.push(name);
         }
-        kept
+        components
     });
-    kept.join("/")
+    components.join("/")
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
             ("link -> .env", b""),
         ];
         fixture::with(files, &Policy::default(), |workspace| {
-            let secret = [
+            let ignored_paths = [
                 ".env",
                 ".ENV",
                 "./.env",
@@ -110,7 +110,7 @@ mod tests {
                 "build",
                 "new/build/x",
             ];
-            for path in secret {
+            for path in ignored_paths {
                 assert!(workspace.is_hidden_from_agent(path), "{path:?}");
             }
             for path in [

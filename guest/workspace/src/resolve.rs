@@ -37,7 +37,7 @@ impl Workspace<'_> {
         let sought = slashed.as_deref().unwrap_or(path);
         let (root, rest) = match self.root_of(sought, path, operation) {
             Err(error) if error.code == Code::OutsideWorkspace && self.starts_at_first_root(sought) => (0, sought),
-            found => found?,
+            result => result?,
         };
         let resolved = self.walk(path, operation, (root, rest), last)?;
         match self.confined_to {
@@ -248,7 +248,7 @@ impl<'w> Resolution<'w> {
     fn resolved(self, name: String, stat: Option<Stat>) -> Result<ResolvedPath> {
         let names = self.ancestors.iter().map(|(name, _)| name.as_str()).chain(self.missing.iter().map(String::as_str));
         let relative = names.chain(Some(name.as_str()).filter(|name| !name.is_empty())).collect::<Vec<_>>().join("/");
-        let path = self.top()?.shown(&relative);
+        let path = self.top()?.rendered_path(&relative);
         let dir = self.dir()?.clone();
         Ok(ResolvedPath {
             root: self.root,

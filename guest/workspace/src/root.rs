@@ -37,8 +37,8 @@ impl Root {
         self.names.get(first..).unwrap_or_default()
     }
 
-    /// Returns the path `below` its top as results show it.
-    pub fn shown(&self, below: &str) -> String {
+    /// Returns the path `below` its top as results render it.
+    pub fn rendered_path(&self, below: &str) -> String {
         match (self.label.is_empty(), below.is_empty()) {
             (true, true) => ".".to_owned(),
             (true, false) => below.to_owned(),

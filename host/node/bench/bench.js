@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Workspace } from '../src/index.js';
-import { head, measure, row, shown } from './measure.js';
+import { durationText, head, measure, row } from './measure.js';
 import * as plain from './plain.js';
 import { reads, stock } from './stock.js';
 
@@ -101,11 +101,11 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
   });
   const medians = await measure(Object.fromEntries(kinds), operation.often);
   const [here, threaded, shim, plainly] = medians.values();
-  row([name, ...[here, threaded, shim, plainly].map(shown), (here / plainly).toPrecision(2), (shim / here).toPrecision(2)]);
+  row([name, ...[here, threaded, shim, plainly].map(durationText), (here / plainly).toPrecision(2), (shim / here).toPrecision(2)]);
 }
 
 console.log('\nThe stock shim alone, 4 KB of a file:');
-for (const [way, time] of await measure(await reads(shimmed), { rounds: 15, calls: 200 })) console.log(`- ${way}: ${shown(time)}`);
+for (const [way, time] of await measure(await reads(shimmed), { rounds: 15, calls: 200 })) console.log(`- ${way}: ${durationText(time)}`);
 for (const workspace of opened) workspace.close();
 rmSync(home, { recursive: true });
 process.exit();

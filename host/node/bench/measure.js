@@ -23,7 +23,7 @@ export async function measure(kinds, { rounds, calls }) {
 }
 
 /** @param {number} time In milliseconds. */
-export function shown(time) {
+export function durationText(time) {
   return time < 1 ? `${(time * 1000).toPrecision(3)} µs` : `${time.toPrecision(3)} ms`;
 }
 

@@ -44,9 +44,9 @@ export function glob(directory, name) {
 
 /** @param {string} directory @param {RegExp} pattern The number of lines that match. */
 export function grep(directory, pattern) {
-  let found = 0;
+  let count = 0;
   for (const path of walk(directory)) {
-    for (const line of readFileSync(path, 'utf8').split('\n')) found += pattern.test(line) ? 1 : 0;
+    for (const line of readFileSync(path, 'utf8').split('\n')) count += pattern.test(line) ? 1 : 0;
   }
-  return found;
+  return count;
 }

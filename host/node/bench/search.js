@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { Workspace } from '../src/index.js';
-import { head, measure, row, shown } from './measure.js';
+import { durationText, head, measure, row } from './measure.js';
 import * as plain from './plain.js';
 
 const PATTERN = 'fn [a-z_]+_unchecked';
@@ -44,17 +44,17 @@ function binary() {
   return { 'grep, the Rust host, one thread': () => execFileSync(PADDOCK_BINARY, [...args, 'grep', JSON.stringify(GREP)], { maxBuffer: 1 << 28 }) };
 }
 
-function show(medians) {
+function print(medians) {
   head(['work', 'time', 'to the first']);
   const [first] = medians.values();
-  for (const [name, time] of medians) row([name, shown(time), (time / first).toPrecision(2)]);
+  for (const [name, time] of medians) row([name, durationText(time), (time / first).toPrecision(2)]);
   console.log();
 }
 
 const workspace = await Workspace.open(tree, { readOnly: true, stateDir: false, limits: { max_time_ms: 120_000 } });
 const { result } = await workspace.call('grep', GREP, { throws: true });
 console.log(`${tree}: ${result.files_searched} files, ${(result.bytes_searched / 1e6).toFixed(0)} MB\n`);
-show(await measure({
+print(await measure({
   grep: () => workspace.call('grep', GREP, { throws: true }),
   ...binary(),
   'a walk and a RegExp': () => plain.grep(tree, new RegExp(PATTERN)),
@@ -63,7 +63,7 @@ show(await measure({
 const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url));
 const our = await server([cli, 'mcp', tree], { PADDOCK_STATE_DIR: join(home, 'mcp-state') });
 const their = await server([fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js')), tree]);
-show(await measure({
+print(await measure({
   'glob **/lib.rs, npx paddock-files mcp': () => our.callTool({ name: 'glob', arguments: { pattern: '**/lib.rs', limit: 100_000 } }),
   'search_files **/lib.rs, the reference MCP server': () => their.callTool({ name: 'search_files', arguments: { path: tree, pattern: '**/lib.rs' } }),
 }, OFTEN));

@@ -27,8 +27,8 @@ export class ToolConsole {
     byId('arguments').addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.#run();
     });
-    byId('tab-text').addEventListener('click', () => this.#show(false));
-    byId('tab-json').addEventListener('click', () => this.#show(true));
+    byId('tab-text').addEventListener('click', () => this.#render(false));
+    byId('tab-json').addEventListener('click', () => this.#render(true));
     await this.#speak('paddock');
   }
 
@@ -64,21 +64,21 @@ export class ToolConsole {
       this.#outcome = await this.workspace.call(this.#tool.name, byId('arguments').value, { dialect: this.dialect });
       const took = performance.now() - began;
       byId('took').textContent = `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`;
-      this.#show(this.#asJson);
+      this.#render(this.#asJson);
       if (!this.#tool.annotations.readOnly) await this.after();
     } finally {
       byId('run').disabled = false;
     }
   }
 
-  #show(asJson) {
+  #render(asJson) {
     this.#asJson = asJson;
     byId('tab-text').setAttribute('aria-selected', String(!asJson));
     byId('tab-json').setAttribute('aria-selected', String(asJson));
     if (!this.#outcome) return;
     const { ok, result, text, changes } = this.#outcome;
-    const shown = ok ? { ok, result, changes } : { ok, error: result };
-    byId('result').textContent = asJson ? JSON.stringify(shown, null, 2) : text || JSON.stringify(result, null, 2);
+    const outcome = ok ? { ok, result, changes } : { ok, error: result };
+    byId('result').textContent = asJson ? JSON.stringify(outcome, null, 2) : text || JSON.stringify(result, null, 2);
     byId('result').classList.toggle('failed', !ok);
   }
 }

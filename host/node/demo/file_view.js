@@ -5,7 +5,7 @@ import { structuredPatch } from 'diff';
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** Maximum number of displayed lines of a file, because the page becomes slow with more. */
-const MOST = 3_000;
+const MAX_LINES = 3_000;
 
 export class FileView {
   #last = new Map();
@@ -28,7 +28,7 @@ export class FileView {
     this.path = undefined;
   }
 
-  show(path, entry, isChange) {
+  render(path, entry, isChange) {
     Object.assign(this, { path });
     this.#entry = entry;
     this.title.textContent = path ?? 'No file';
@@ -49,8 +49,8 @@ export class FileView {
     const text = decoded(this.#entry);
     if (text === undefined) return note(`${this.#entry.length} bytes that are no UTF-8 text.`);
     const lines = text.replace(/\n$/, '').split('\n');
-    const shown = lines.slice(0, MOST).map((line, index) => [index + 1, line, '']);
-    return rows(lines.length > MOST ? [...shown, [undefined, `… ${lines.length - MOST} more lines`]] : shown);
+    const rendered = lines.slice(0, MAX_LINES).map((line, index) => [index + 1, line, '']);
+    return rows(lines.length > MAX_LINES ? [...rendered, [undefined, `… ${lines.length - MAX_LINES} more lines`]] : rendered);
   }
 
   #diff() {

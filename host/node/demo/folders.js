@@ -4,7 +4,7 @@
 const LEFT_OUT = new Set(['.git', 'node_modules', 'target']);
 
 /** Maximum total size of the files in bytes, which is the default limit of the workspace. */
-const MOST = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Returns the files of a drop event by their paths, without the name of a single top folder. */
 export async function droppedTree(items) {
@@ -39,7 +39,7 @@ async function read(files) {
   for (const [open, path] of files) {
     const file = await open();
     size += file.size;
-    if (size > MOST) throw new Error(`that is more than ${MOST / 1024 / 1024} MB; pick a smaller folder`);
+    if (size > MAX_BYTES) throw new Error(`that is more than ${MAX_BYTES / 1024 / 1024} MB; pick a smaller folder`);
     tree.push([path, new Uint8Array(await file.arrayBuffer())]);
   }
   return Object.fromEntries(tree);

@@ -16,14 +16,14 @@ const status = (text) => {
 };
 
 /** Name under which the page stores its tree between two visits. */
-const KEPT = 'paddock-demo';
+const STORED_DIRECTORY = 'paddock-demo';
 
 class Page {
   #saved = {};
 
   constructor(workspace) {
     this.workspace = workspace;
-    this.files = new TreeView(byId('tree'), (path) => this.show(path));
+    this.files = new TreeView(byId('tree'), (path) => this.render(path));
     this.view = new FileView(byId('content'), byId('path'), byId('tab-file'), byId('tab-diff'));
   }
 
@@ -37,13 +37,13 @@ class Page {
     this.files.render(this.#saved, changed);
     const files = Object.values(this.#saved).filter((entry) => entry !== null);
     byId('count').textContent = files.length === 1 ? '1 file' : `${files.length} files`;
-    this.show(changed.find((path) => this.#saved[path]) ?? changed[0] ?? this.view.path ?? first(this.#saved), changed.length > 0);
+    this.render(changed.find((path) => this.#saved[path]) ?? changed[0] ?? this.view.path ?? first(this.#saved), changed.length > 0);
     await this.keep();
   }
 
-  show(path, isChange = false) {
+  render(path, isChange = false) {
     this.files.select(path);
-    this.view.show(path, this.#saved[path], isChange);
+    this.view.render(path, this.#saved[path], isChange);
   }
 
   async load(tree, from) {
@@ -53,14 +53,14 @@ class Page {
   }
 
   async keep() {
-    const left = await this.workspace.saveDirectory(await kept());
+    const left = await this.workspace.saveDirectory(await storedDirectory());
     byId('kept').textContent = left.length > 0 ? `kept in this browser, without ${left.length} symbolic links` : 'kept in this browser';
   }
 }
 
-async function kept() {
+async function storedDirectory() {
   const root = await navigator.storage.getDirectory();
-  return root.getDirectoryHandle(KEPT, { create: true });
+  return root.getDirectoryHandle(STORED_DIRECTORY, { create: true });
 }
 
 function same(one, other) {
@@ -130,7 +130,7 @@ async function start() {
   const began = performance.now();
   const workspace = await Workspace.memory();
   const page = new Page(workspace);
-  await workspace.loadDirectory(await kept());
+  await workspace.loadDirectory(await storedDirectory());
   const isEmpty = Object.keys(await workspace.save()).length === 0;
   if (isEmpty) await workspace.load(sample);
   await page.refresh({ isNew: true });

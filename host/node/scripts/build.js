@@ -39,7 +39,7 @@ async function built() {
  * @param {[string, Uint8Array]} file
  * @returns {[string, Uint8Array | string]}
  */
-function keepingMarks([name, bytes]) {
+function keepingBom([name, bytes]) {
   if (name !== 'paddock.js') return [name, bytes];
   const [before, after, ...more] = new TextDecoder().decode(bytes).split('new TextDecoder()');
   if (after === undefined || more.length > 0) throw new Error('the generated script has not one decoder of texts');
@@ -62,7 +62,7 @@ const list = `/** Where the component's core modules are. */\nexport const modul
 const types = 'export const modules: Record<string, URL>;\n';
 await mkdir(whole, { recursive: true });
 await writeFile(join(whole, 'paddock.wasm'), component);
-for (const [name, bytes] of [...files.map(keepingMarks), ['modules.js', list], ['modules.d.ts', types]]) {
+for (const [name, bytes] of [...files.map(keepingBom), ['modules.js', list], ['modules.d.ts', types]]) {
   const path = join(target, name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, bytes);

@@ -19,7 +19,7 @@ import { plainName } from './formats.js';
  */
 export async function aiTools(workspace, { dialect, only = () => true, approver } = {}) {
   const tools = (await workspace.tools({ dialect })).filter(({ name }) => only(name));
-  const made = tools.map(({ name, description, inputSchema }) => [
+  const converted = tools.map(({ name, description, inputSchema }) => [
     plainName(name),
     tool({
       description,
@@ -28,5 +28,5 @@ export async function aiTools(workspace, { dialect, only = () => true, approver 
       toModelOutput: ({ output }) => ({ type: output.ok ? 'text' : 'error-text', value: output.text }),
     }),
   ]);
-  return Object.fromEntries(made);
+  return Object.fromEntries(converted);
 }

@@ -40,10 +40,10 @@ export class ApprovalSigner {
   /** @param {import('./outcome.js').Plan} plan As `wit/approval.wit` says. */
   async #sign(plan) {
     this.#key ??= crypto.subtle.importKey('raw', this.#bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-    const said = `${(Date.now() + VALID).toString(16)}.${hex(crypto.getRandomValues(new Uint8Array(16)))}`;
-    const text = new TextEncoder().encode(`paddock approval 1\n${said}\n${plan.digest}`);
+    const validity = `${(Date.now() + VALID).toString(16)}.${hex(crypto.getRandomValues(new Uint8Array(16)))}`;
+    const text = new TextEncoder().encode(`paddock approval 1\n${validity}\n${plan.digest}`);
     const mac = await crypto.subtle.sign('HMAC', await this.#key, text);
-    return `${said}.${hex(new Uint8Array(mac))}`;
+    return `${validity}.${hex(new Uint8Array(mac))}`;
   }
 }
 

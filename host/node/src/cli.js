@@ -45,7 +45,7 @@ async function main(argv) {
       return 0;
     }
     if (command === 'batch') return await batch(workspace);
-    return shown(await workspace.call(tool, json === '-' ? await text(process.stdin) : json)) ? 0 : 1;
+    return printOutcome(await workspace.call(tool, json === '-' ? await text(process.stdin) : json)) ? 0 : 1;
   } finally {
     workspace.close();
   }
@@ -71,7 +71,7 @@ async function list(values) {
   } catch (cause) {
     // A component that cannot be loaded (`io`) is a failure of the host.
     if (!(cause instanceof PaddockError) || cause.code === 'io') throw cause;
-    shown(failed(cause));
+    printOutcome(failed(cause));
     return 1;
   }
 }
@@ -81,7 +81,7 @@ async function batch(workspace) {
   let ok = true;
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue;
-    ok = shown(await ofBatch(workspace, line)) && ok;
+    ok = printOutcome(await ofBatch(workspace, line)) && ok;
   }
   return ok ? 0 : 1;
 }
@@ -100,10 +100,10 @@ function ofBatch(workspace, line) {
 }
 
 /** Prints the outcome of a call. @param {import('./outcome.js').Outcome} outcome @returns {boolean} Whether the call succeeded. */
-function shown({ ok, error, result, text, changes }) {
+function printOutcome({ ok, error, result, text, changes }) {
   // A failed call seldom changes anything; if it did, the caller has to know.
-  const made = ok || changes.length > 0 ? { changes } : {};
-  print(`${JSON.stringify({ ok, ...(error && { error: plain(error) }), result, text, ...made })}\n`);
+  const changed = ok || changes.length > 0 ? { changes } : {};
+  print(`${JSON.stringify({ ok, ...(error && { error: plain(error) }), result, text, ...changed })}\n`);
   return ok;
 }
 

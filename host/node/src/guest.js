@@ -52,12 +52,12 @@ export class Guest {
 
   /** @param {any} cause Why the instance failed. */
   #explain(cause) {
-    const said = this.#stderr.said();
-    if (said.includes('memory allocation of')) {
+    const message = this.#stderr.text();
+    if (message.includes('memory allocation of')) {
       const hint = 'ask for less at once: a part of the file, a narrower path or glob, a smaller limit';
       return toolError('limit-exceeded', 'the call needs more memory than it may have', hint);
     }
     const hint = 'this is a defect of the tool, not of the call; report it with the arguments';
-    return toolError('io', `the component failed: ${said || cause?.message || cause}`, hint);
+    return toolError('io', `the component failed: ${message || cause?.message || cause}`, hint);
   }
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { threadId } from 'node:worker_threads';
 import { ApprovalSigner } from './approval_signer.js';
 import { Directories } from './disk/directories.js';
-import { asksForModes, loadModules, starter } from './disk/modules.js';
+import { loadModules, needsModes, starter } from './disk/modules.js';
 import { Walk } from './disk/walk.js';
 import { MemoryWorkspace } from './memory/workspace.js';
 import { environment, hostLimits, settings } from './policy.js';
@@ -90,12 +90,12 @@ export async function dialects() {
 }
 
 /** @type {Promise<MemoryWorkspace> | undefined} */
-let kept;
+let bareWorkspace;
 
 /** Returns a workspace without a directory, which is enough to list tools. */
 function bare() {
-  kept ??= Workspace.memory({ thread: false });
-  return kept;
+  bareWorkspace ??= Workspace.memory({ thread: false });
+  return bareWorkspace;
 }
 
 /**
@@ -123,7 +123,7 @@ function spawner(start, modules, directories, policy) {
 function policyOfGuests(settings, { mounts, ownPaths }, modules, signer) {
   const hasModes = process.platform !== 'win32';
   const foldsNames = process.platform === 'darwin' || process.platform === 'win32';
-  const host = { carries_modes: hasModes, ...(foldsNames && { names: 'folded' }), approval_key: signer.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
+  const host = { carries_modes: hasModes, ...(foldsNames && { names: 'folded' }), approval_key: signer.key, ...ownPaths, ...(hasModes && needsModes(modules) && { keeps_modes: true }) };
   return environment(withoutLinks(settings), 'wasi', mounts, host);
 }
 

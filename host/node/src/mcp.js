@@ -45,7 +45,7 @@ export async function createServer(workspace, { dialect = DIALECT } = {}) {
     if (!tools.some(({ name }) => name === params.name)) {
       throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
     }
-    const approver = server.getClientCapabilities()?.elicitation ? asking(server, signal) : undefined;
+    const approver = server.getClientCapabilities()?.elicitation ? elicitation(server, signal) : undefined;
     return result(await workspace.call(params.name, params.arguments ?? {}, { dialect, signal, approver }));
   });
   return server;
@@ -85,7 +85,7 @@ function result({ ok, result, text }) {
  * @param {AbortSignal} signal
  * @returns {import('./approval_signer.js').Approver}
  */
-function asking(server, signal) {
+function elicitation(server, signal) {
   return async (plan) => {
     const approve = /** @type {const} */ ({ type: 'boolean', title: 'Do this', description: 'Nothing is changed otherwise' });
     const form = {
@@ -93,8 +93,8 @@ function asking(server, signal) {
       requestedSchema: { type: /** @type {const} */ ('object'), properties: { approve }, required: ['approve'] },
     };
     try {
-      const said = await server.elicitInput(form, { signal, timeout: PATIENCE });
-      return said.action === 'accept' && said.content?.approve === true;
+      const response = await server.elicitInput(form, { signal, timeout: PATIENCE });
+      return response.action === 'accept' && response.content?.approve === true;
     } catch (cause) {
       return { refused: /** @type {Error} */ (cause).message };
     }

@@ -4,7 +4,7 @@
  */
 
 const PAGE = 65_536;
-const MOST_PAGES = 65_536;
+const MAX_PAGES = 65_536;
 const MEMORY_SECTION = 5;
 const HEADER = 8;
 
@@ -12,16 +12,16 @@ const HEADER = 8;
  * Returns the module with a maximum for each memory that it defines.
  *
  * @param {Uint8Array} module
- * @param {number} most In bytes.
+ * @param {number} maxBytes In bytes.
  * /
  */
-export function limitMemory(module, most) {
+export function limitMemory(module, maxBytes) {
   let at = HEADER;
   while (at < module.length) {
     const size = readNumber(module, at + 1);
     const end = size.end + size.value;
     if (module[at] === MEMORY_SECTION) {
-      const section = limited(module.subarray(size.end, end), Math.floor(most / PAGE));
+      const section = limited(module.subarray(size.end, end), Math.floor(maxBytes / PAGE));
       const parts = [module.subarray(0, at + 1), writeNumber(section.length), section, module.subarray(end)];
       return concat(parts);
     }
@@ -39,8 +39,8 @@ function limited(section, pages) {
     const least = readNumber(section, at + 1);
     const own = flags & 1 ? readNumber(section, least.end) : undefined;
     at = (own ?? least).end;
-    const most = Math.max(least.value, Math.min(own?.value ?? MOST_PAGES, pages));
-    parts.push(Uint8Array.of(flags | 1), writeNumber(least.value), writeNumber(most));
+    const maximum = Math.max(least.value, Math.min(own?.value ?? MAX_PAGES, pages));
+    parts.push(Uint8Array.of(flags | 1), writeNumber(least.value), writeNumber(maximum));
   }
   return concat(parts);
 }

@@ -47,13 +47,13 @@ export class Operations {
   /** Reads text from a file. @param {Args<Files['read'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['read']>} */
   read(args, options) {
     const defaults = { offset: 1, mode: 'lines', maxLevels: 0, includeSiblings: false, includeHeader: true };
-    return this.#look('files', 'read', { ...defaults, ...args }, options);
+    return this.#read('files', 'read', { ...defaults, ...args }, options);
   }
 
   /** Reads several files. @param {{files: {path: string, offset?: number, limit?: number}[]} | {glob: string}} args @param {CallOptions} [options] @returns {Result<Files['readMany']>} */
   readMany(args, options) {
     const files = 'files' in args ? args.files.map((file) => ({ offset: 1, ...file })) : [];
-    return this.#look('files', 'readMany', { files, glob: 'glob' in args ? args.glob : undefined }, options);
+    return this.#read('files', 'readMany', { files, glob: 'glob' in args ? args.glob : undefined }, options);
   }
 
   /** Writes a whole file, or appends to it. @param {Args<Files['write'], 'path' | 'content'>} args @param {CallOptions} [options] @returns {Result<Files['write']>} */
@@ -104,7 +104,7 @@ export class Operations {
 
   /** Lists the backups, the newest first. @param {Args<Files['history']>} [args] @param {CallOptions} [options] @returns {Result<Files['history']>} */
   history(args, options) {
-    return this.#look('files', 'history', { limit: 20, ...args }, options);
+    return this.#read('files', 'history', { limit: 20, ...args }, options);
   }
 
   /** Packs files and directories into a zip archive. @param {Args<Files['pack'], 'sources' | 'destination'>} args @param {CallOptions} [options] @returns {Result<Files['pack']>} */
@@ -119,28 +119,28 @@ export class Operations {
 
   /** Describes the entry at a path. @param {Args<Files['stat'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['stat']>} */
   stat(args, options) {
-    return this.#look('files', 'stat', { checksum: false, brief: false, ...args }, options);
+    return this.#read('files', 'stat', { checksum: false, brief: false, ...args }, options);
   }
 
   /** Lists a directory. @param {Args<Search['list']>} [args] @param {CallOptions} [options] @returns {Result<Search['list']>} */
   list(args, options) {
-    return this.#look('search', 'list', { ...WALK, depth: 1, sort: 'name', limit: 200, ...args }, options);
+    return this.#read('search', 'list', { ...WALK, depth: 1, sort: 'name', limit: 200, ...args }, options);
   }
 
   /** Shows a directory as a tree. @param {Args<Search['tree']>} [args] @param {CallOptions} [options] @returns {Result<Search['tree']>} */
   tree(args, options) {
-    return this.#look('search', 'tree', { ...WALK, depth: 3, limit: 500, ...args }, options);
+    return this.#read('search', 'tree', { ...WALK, depth: 3, limit: 500, ...args }, options);
   }
 
   /** Finds files by a glob. @param {Args<Search['glob'], 'pattern'>} args @param {CallOptions} [options] @returns {Result<Search['glob']>} */
   glob(args, options) {
     const defaults = { ...WALK, exclude: [], directories: false, sort: 'path', limit: 100 };
-    return this.#look('search', 'glob', { ...defaults, ...args }, options);
+    return this.#read('search', 'glob', { ...defaults, ...args }, options);
   }
 
   /** Finds text in files. @param {Args<Search['grep'], 'pattern'>} args @param {CallOptions} [options] @returns {Result<Search['grep']>} */
   grep(args, options) {
-    return this.#look('search', 'grep', { ...FIND, before: 0, after: 0, output: 'content', limit: 100, ...args }, options);
+    return this.#read('search', 'grep', { ...FIND, before: 0, after: 0, output: 'content', limit: 100, ...args }, options);
   }
 
   /** Lists the files below a directory that any process has changed since a token. @param {Args<Search['changes']>} [args] @param {CallOptions} [options] @returns {Result<Search['changes']>} */
@@ -150,7 +150,7 @@ export class Operations {
   }
 
   /** @param {string} interfaceName @param {string} name @param {object} args @param {CallOptions} [options] */
-  async #look(interfaceName, name, args, options) {
+  async #read(interfaceName, name, args, options) {
     return plain(await this.invoke(interfaceName, name, [args], { ...options, changing: false }));
   }
 

@@ -52,25 +52,25 @@ import { PaddockError } from './errors.js';
  */
 export function outcome(returned, plan) {
   /** @type {Outcome} */
-  const shown = {
+  const plain = {
     ok: returned.ok,
     result: JSON.parse(returned.result),
     text: returned.text,
     changes: returned.changes.map(change),
     truncated: returned.truncated,
   };
-  if (returned.error) shown.error = returned.error;
-  if (plan) shown.plan = plan;
-  return shown;
+  if (returned.error) plain.error = returned.error;
+  if (plan) plain.plan = plan;
+  return plain;
 }
 
 /** @param {import('../component/interfaces/paddock-files-types.js').Change} change @returns {Change} */
 function change({ kind, path, to, size }) {
   /** @type {Change} */
-  const shown = { kind, path };
-  if (to !== undefined) shown.to = to;
-  if (size !== undefined) shown.size = Number(size);
-  return shown;
+  const plain = { kind, path };
+  if (to !== undefined) plain.to = to;
+  if (size !== undefined) plain.size = Number(size);
+  return plain;
 }
 
 /**

@@ -23,7 +23,7 @@ import { Trap } from './guest.js';
 /**
  * Result of a job: an outcome, the value of a function, or an error.
  *
- * @typedef {object} Done
+ * @typedef {object} JobResult
  * @property {import('./outcome.js').ToolOutcome} [outcome]
  * @property {any} [value]
  * @property {import('./errors.js').ToolError} [error]
@@ -52,7 +52,7 @@ const MAX_KNOWN = 1_024;
 /**
  * @param {Host} host
  * @param {Job} job
- * @returns {Done}
+ * @returns {JobResult}
  */
 export function perform(host, job) {
   try {
@@ -66,7 +66,7 @@ export function perform(host, job) {
   }
 }
 
-/** @param {import('./guest.js').Guest} guest @param {Job} job @returns {Done} */
+/** @param {import('./guest.js').Guest} guest @param {Job} job @returns {JobResult} */
 function called(guest, job) {
   if (job.decision) guest.call('approval', 'decide', [job.decision]);
   if (job.tool !== undefined) {

@@ -16,10 +16,10 @@ const ACTIVE = /(?!\t)[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
  */
 export function renderPlan({ summary, omittedBytes }) {
   const lines = summary.replace(/\n$/, '').split('\n').flatMap(folded);
-  const shown = lines.slice(0, LINES);
-  if (lines.length > LINES) shown.push(`  … ${lines.length - LINES} more lines are not shown`);
-  if (omittedBytes > 0) shown.push(`  … the last ${omittedBytes} bytes of the plan cannot be shown`);
-  return `${shown.join('\n')}\n`;
+  const rendered = lines.slice(0, LINES);
+  if (lines.length > LINES) rendered.push(`  … ${lines.length - LINES} more lines are not shown`);
+  if (omittedBytes > 0) rendered.push(`  … the last ${omittedBytes} bytes of the plan cannot be shown`);
+  return `${rendered.join('\n')}\n`;
 }
 
 /** @param {string} line */

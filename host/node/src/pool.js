@@ -3,23 +3,23 @@
 import { stopped, toolError } from './errors.js';
 
 /** @typedef {import('./perform.js').Job} Job */
-/** @typedef {import('./perform.js').Done} Done */
+/** @typedef {import('./perform.js').JobResult} JobResult */
 
 /**
  * A worker thread, or a host on the caller's thread.
  *
  * @typedef {object} Thread
- * @property {(job: Job) => Promise<Done>} run Rejects if the thread ends.
+ * @property {(job: Job) => Promise<JobResult>} run Rejects if the thread ends.
  * @property {() => void} end Ends the thread at once, also during a call.
  */
 
-/** @typedef {{job: Job, signal?: AbortSignal, settle: (done: Done) => void}} Waiting */
+/** @typedef {{job: Job, signal?: AbortSignal, settle: (done: JobResult) => void}} Waiting */
 
 export class Pool {
   #spawn;
-  #most;
+  #maxThreads;
   /** Whether the thread holds state that cannot be created again. */
-  #isKept;
+  #isPersistent;
   /** @type {Set<Thread>} */
   #threads = new Set();
   /** @type {Thread[]} */
@@ -31,13 +31,13 @@ export class Pool {
 
   /**
    * @param {() => Thread} spawn
-   * @param {number} most
-   * @param {boolean} [isKept] Use one thread, whose state is lost when it ends.
+   * @param {number} maxThreads
+   * @param {boolean} [isPersistent] Use one thread, whose state is lost when it ends.
    */
-  constructor(spawn, most, isKept = false) {
+  constructor(spawn, maxThreads, isPersistent = false) {
     this.#spawn = spawn;
-    this.#most = most;
-    this.#isKept = isKept;
+    this.#maxThreads = maxThreads;
+    this.#isPersistent = isPersistent;
   }
 
   /**
@@ -45,7 +45,7 @@ export class Pool {
    *
    * @param {Job} job
    * @param {AbortSignal} [signal]
-   * @returns {Promise<Done>}
+   * @returns {Promise<JobResult>}
    */
   run(job, signal) {
     return new Promise((settle) => {
@@ -66,7 +66,7 @@ export class Pool {
 
   #free() {
     const thread = this.#idle.pop();
-    if (thread || this.#threads.size >= this.#most) return thread;
+    if (thread || this.#threads.size >= this.#maxThreads) return thread;
     const spawned = this.#spawn();
     this.#threads.add(spawned);
     return spawned;
@@ -75,21 +75,21 @@ export class Pool {
   /** @param {Thread} thread @param {Waiting} waiting */
   #start(thread, { job, signal, settle }) {
     let isOver = false;
-    const finish = (/** @type {Done} */ done, /** @type {boolean} */ isSound) => {
+    const finish = (/** @type {JobResult} */ result, /** @type {boolean} */ isSound) => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);
       if (isSound) this.#idle.push(thread);
       else this.#lose(thread);
-      settle(done);
+      settle(result);
       this.#next();
     };
     const cancel = () => finish({ error: stopped.cancelled() }, false);
     const timer = setTimeout(() => finish({ error: stopped.deadline() }, false), job.timeMs);
     signal?.addEventListener('abort', cancel, { once: true });
     thread.run(job).then(
-      (done) => finish(done, true),
+      (result) => finish(result, true),
       (cause) => finish({ error: toolError('io', `the thread of the call ended: ${cause?.message ?? cause}`) }, false),
     );
   }
@@ -98,7 +98,7 @@ export class Pool {
   #lose(thread) {
     thread.end();
     this.#threads.delete(thread);
-    if (!this.#isKept) return;
+    if (!this.#isPersistent) return;
     const hint = 'the person who runs this has to make a new one from its last snapshot';
     this.#fail(toolError('backend-gone', 'the workspace in memory went with a call that was ended', hint));
   }

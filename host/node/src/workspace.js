@@ -72,8 +72,8 @@ export class Workspace extends Operations {
    */
   async call(tool, args = {}, options = {}) {
     const json = typeof args === 'string' ? args : JSON.stringify(args);
-    const done = await this.#asking({ dialect: options.dialect ?? this.#dialect, tool, args: json }, options);
-    const ended = done.outcome ? outcome(done.outcome, done.plan) : failed(/** @type {any} */ (done.error));
+    const result = await this.#withApproval({ dialect: options.dialect ?? this.#dialect, tool, args: json }, options);
+    const ended = result.outcome ? outcome(result.outcome, result.plan) : failed(/** @type {any} */ (result.error));
     return options.throws ? unwrap(ended) : ended;
   }
 
@@ -123,9 +123,9 @@ export class Workspace extends Operations {
    * @param {CallOptions & {changing: boolean}} options
    */
   async invoke(interfaceName, name, args, { changing, ...options }) {
-    const done = await this.#asking({ interface: interfaceName, function: name, args, changing }, options);
-    if (done.error) throw new PaddockError(done.error);
-    return done.value;
+    const result = await this.#withApproval({ interface: interfaceName, function: name, args, changing }, options);
+    if (result.error) throw new PaddockError(result.error);
+    return result.value;
   }
 
   /**
@@ -134,16 +134,16 @@ export class Workspace extends Operations {
    * @param {Omit<Job, 'timeMs'>} call
    * @param {CallOptions} options
    */
-  async #asking(call, { signal, timeMs = Infinity, approver = this.#parts.approver }) {
+  async #withApproval(call, { signal, timeMs = Infinity, approver = this.#parts.approver }) {
     const { pool, signer } = this.#parts;
     const job = { ...call, timeMs: Math.min(timeMs, this.#parts.timeMs) };
-    let done = await pool.run(job, signal);
+    let result = await pool.run(job, signal);
     // The files may have changed while a person decided. The person then decides about the new plan.
-    for (let asked = 0; done.plan && approver && asked < MAX_QUESTIONS; asked += 1) {
-      const decision = await signer.decide(done.plan, await approver(done.plan));
+    for (let rounds = 0; result.plan && approver && rounds < MAX_QUESTIONS; rounds += 1) {
+      const decision = await signer.decide(result.plan, await approver(result.plan));
       if (!decision) break;
-      done = await pool.run({ ...job, decision }, signal);
+      result = await pool.run({ ...job, decision }, signal);
     }
-    return done;
+    return result;
   }
 }

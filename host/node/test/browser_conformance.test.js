@@ -17,20 +17,20 @@ describe('cases in the browser', { skip }, () => {
   });
   after(() => opened?.close());
 
-  for (const given of allCases()) {
-    const reason = given.only.length > 0 && !given.only.includes('component_memory') ? given.reason : false;
-    test(given.name, { skip: reason }, async () => compare(given, await inMemory(given, (policy) => create(opened.page, policy))));
+  for (const testCase of allCases()) {
+    const reason = testCase.only.length > 0 && !testCase.only.includes('component_memory') ? testCase.reason : false;
+    test(testCase.name, { skip: reason }, async () => compare(testCase, await inMemory(testCase, (policy) => create(opened.page, policy))));
   }
 });
 
 /** A workspace in the page. Bytes are passed as Base64. */
 async function create(page, policy) {
-  const made = await page.evaluateHandle((policy) => globalThis.paddock.memory({ policy }), policy);
+  const handle = await page.evaluateHandle((policy) => globalThis.paddock.memory({ policy }), policy);
   return {
-    loadTar: (archive) => made.evaluate((workspace, text) => workspace.loadTar(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0))), archive.toString('base64')),
-    call: (tool, args, options) => made.evaluate((workspace, given) => workspace.call(...given), [tool, args, options]),
-    saveTar: async () => Buffer.from(await made.evaluate(inBase64), 'base64'),
-    close: () => made.evaluate((workspace) => workspace.close()),
+    loadTar: (archive) => handle.evaluate((workspace, text) => workspace.loadTar(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0))), archive.toString('base64')),
+    call: (tool, args, options) => handle.evaluate((workspace, call) => workspace.call(...call), [tool, args, options]),
+    saveTar: async () => Buffer.from(await handle.evaluate(inBase64), 'base64'),
+    close: () => handle.evaluate((workspace) => workspace.close()),
   };
 }
 

@@ -16,23 +16,23 @@ import { cleared, inMemory, withTargets } from './cases/memory.js';
 import { modes, readTree, writeTree } from './cases/tree.js';
 
 const BACKENDS = {
-  directory: { holds: 'directory', run: (given) => inDirectory(given, {}) },
-  'directory, by paths': { holds: 'directory', run: (given) => inDirectory(given, { byPath: true }) },
-  memory: { holds: 'component_memory', run: (given) => inMemory(given, (policy) => Workspace.memory({ policy, thread: false })) },
+  directory: { holds: 'directory', run: (testCase) => inDirectory(testCase, {}) },
+  'directory, by paths': { holds: 'directory', run: (testCase) => inDirectory(testCase, { byPath: true }) },
+  memory: { holds: 'component_memory', run: (testCase) => inMemory(testCase, (policy) => Workspace.memory({ policy, thread: false })) },
 };
 
 const cases = allCases();
 
 for (const [name, { holds, run }] of Object.entries(BACKENDS)) {
   describe(name, () => {
-    for (const given of cases) {
-      const skip = given.only.length > 0 && !given.only.includes(holds) ? given.reason : false;
-      test(given.name, { skip }, async () => compare(given, await run(given)));
+    for (const testCase of cases) {
+      const skip = testCase.only.length > 0 && !testCase.only.includes(holds) ? testCase.reason : false;
+      test(testCase.name, { skip }, async () => compare(testCase, await run(testCase)));
     }
   });
 }
 
-async function inDirectory(given, options) {
+async function inDirectory(testCase, options) {
   const top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-case-')));
   try {
     for (const [directory, file] of [['outside', 'secret.txt'], ['ws-evil', 'secret.txt'], ['ws ', 'secret.txt']]) {
@@ -41,10 +41,10 @@ async function inDirectory(given, options) {
     }
     const names = { root: join(top, 'ws'), outside: join(top, 'outside') };
     mkdirSync(names.root);
-    writeTree(withTargets(given.start, (target) => fill(target, names)), names.root);
+    writeTree(withTargets(testCase.start, (target) => fill(target, names)), names.root);
     const outside = neighbours(top);
-    const workspace = await Workspace.open(names.root, { policy: given.policy, stateDir: join(top, 'state'), thread: false, ...options });
-    const outcomes = await drive(given, names, workspace);
+    const workspace = await Workspace.open(names.root, { policy: testCase.policy, stateDir: join(top, 'state'), thread: false, ...options });
+    const outcomes = await drive(testCase, names, workspace);
     workspace.close();
     assert.deepEqual(neighbours(top), outside, 'something outside the workspace was changed');
     const tree = readTree(names.root);

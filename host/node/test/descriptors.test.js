@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Workspace } from '../src/index.js';
 import { HAS_PROC } from '../src/wasi/directory.js';
-import { place } from './support.js';
+import { fixture } from './support.js';
 
 /** Returns the number of descriptors of this process that lead into a directory. */
 function openIn(directory) {
@@ -25,7 +25,7 @@ function openIn(directory) {
 describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are open' }, () => {
   for (const thread of [true, false]) {
     test(`are closed with the workspace ${thread ? 'and its threads' : 'in this thread'}`, async () => {
-      const here = place({ 'a.txt': 'one\n' });
+      const here = fixture({ 'a.txt': 'one\n' });
       for (let round = 0; round < 5; round += 1) {
         const workspace = await Workspace.open(here.root, { stateDir: here.state, thread, threads: 4 });
         const calls = ['a.txt', 'b.txt', 'c.txt', 'd.txt'].map((path) => workspace.write({ path, content: 'x' }));
@@ -40,7 +40,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
     });
 
     test(`their number does not grow with calls ${thread ? 'in threads' : 'in this thread'}`, async () => {
-      const here = place({ 'a.txt': 'one\n' });
+      const here = fixture({ 'a.txt': 'one\n' });
       const workspace = await Workspace.open(here.root, { stateDir: here.state, thread });
       await workspace.write({ path: 'a.txt', content: '0\n' });
       const held = openIn(here.top);
@@ -51,7 +51,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
   }
 
   test('are closed if the workspace cannot be opened', async () => {
-    const here = place({ 'a.txt': 'one\n' });
+    const here = fixture({ 'a.txt': 'one\n' });
     for (const options of [{ policy: { max_lines: 5 } }, { roots: [{ path: here.at('none') }] }, { roots: [{ path: here.root, guest: '/a/b' }] }, { stateDir: here.at('a.txt') }]) {
       for (const thread of [true, false]) {
         await assert.rejects(Workspace.open(here.root, { stateDir: here.state, thread, ...options }));
@@ -64,7 +64,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
   test('are closed when the workspace is garbage-collected', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');
-    const here = place({ 'a.txt': 'one\n' });
+    const here = fixture({ 'a.txt': 'one\n' });
     for (const thread of [true, false]) {
       await (async () => {
         const workspace = await Workspace.open(here.root, { stateDir: here.state, thread });
@@ -82,7 +82,7 @@ describe('descriptors', { skip: HAS_PROC ? false : 'only Linux tells which are o
   test('keep their numbers until the last thread has ended', async () => {
     // A terminated thread still finishes its present operation. Until then, the number of its root's descriptor must
     // not be reused for another directory.
-    const here = place({ 'a.txt': 'one\n' });
+    const here = fixture({ 'a.txt': 'one\n' });
     for (let round = 0; round < 10; round += 1) {
       const workspace = await Workspace.open(here.root, { stateDir: here.state, threads: 4 });
       const ending = new AbortController();

@@ -179,9 +179,9 @@ function suite(options, byPath) {
         const outside = setting.at(isLink ? 'outside' : holder);
         const outcomes = await setting.work(outside);
         const history = setting.at('moved', holder === 'state' ? 'ws' : '', 'history');
-        const kept = readdirSync(history).length;
+        const backups = readdirSync(history).length;
         for (const { ok, error } of outcomes) assert.ok(ok || (byPath && error.code === 'backend-gone'), JSON.stringify(error));
-        if (!byPath) assert.ok(kept > 0);
+        if (!byPath) assert.ok(backups > 0);
       });
     }
 

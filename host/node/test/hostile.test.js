@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Workspace } from '../src/index.js';
 import { HAS_PROC } from '../src/wasi/directory.js';
-import { place } from './support.js';
+import { fixture } from './support.js';
 
 const SECRET = 'SECRET\n';
 
 for (const byPath of HAS_PROC ? [false, true] : [true]) {
   describe(byPath ? 'hostile, by paths' : 'hostile', () => {
-    const here = place({ 'a.txt': 'one\ntwo\n', 'sub/b.txt': 'b\n', '.git/config': '[core]\n', 'shared.txt': 'old\n' });
+    const here = fixture({ 'a.txt': 'one\ntwo\n', 'sub/b.txt': 'b\n', '.git/config': '[core]\n', 'shared.txt': 'old\n' });
     let workspace;
     let socket;
 

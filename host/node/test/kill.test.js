@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { TEXTS } from './kill/texts.js';
-import { open, place } from './support.js';
+import { fixture, open } from './support.js';
 
 const ROUNDS = Number(process.env.PADDOCK_KILLS ?? 20);
 
@@ -25,7 +25,7 @@ async function checkAfter(here) {
 }
 
 test('a process', async () => {
-  const here = place({ 'text.txt': TEXTS[0] });
+  const here = fixture({ 'text.txt': TEXTS[0] });
   for (let round = 0; round < ROUNDS; round += 1) {
     const child = fork(fileURLToPath(new URL('kill/change.js', import.meta.url)), [here.root, here.state]);
     const gone = new Promise((resolve) => child.once('exit', resolve));
@@ -38,7 +38,7 @@ test('a process', async () => {
 });
 
 test('a thread', async () => {
-  const here = place({ 'text.txt': TEXTS[0] });
+  const here = fixture({ 'text.txt': TEXTS[0] });
   const workspace = await open(here, { threads: 1 });
   let ended = 0;
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -6,12 +6,12 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { byHolder } from '../src/disk/lock.js';
-import { place } from './support.js';
+import { fixture } from './support.js';
 
 const soon = () => performance.now() + 50;
 
 test('one call holds it at a time, and the lock of a process that has ended is removed', () => {
-  const here = place();
+  const here = fixture();
   const path = join(here.top, 'lock.holder');
   const release = byHolder(path, soon(), `${process.pid}.one`);
   assert.throws(() => byHolder(path, soon(), `${process.pid}.other`), ({ code }) => code === 'limit-exceeded');

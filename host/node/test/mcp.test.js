@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { place } from './support.js';
+import { fixture } from './support.js';
 
 const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url));
 
@@ -22,7 +22,7 @@ async function connect(here, args = [], capabilities = {}) {
 }
 
 test('a session', async () => {
-  const here = place({ 'a.txt': 'one\ntwo\n' });
+  const here = fixture({ 'a.txt': 'one\ntwo\n' });
   const client = await connect(here);
   const { tools } = await client.listTools();
   assert.ok(tools.some(({ name }) => name === 'apply_patch'));
@@ -30,8 +30,8 @@ test('a session', async () => {
   const read = await client.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
   assert.equal(read.content[0].text, '1|one\n2|two\n[etag c3f9c8c283a2]');
   assert.equal(read.structuredContent.total_lines, 2);
-  const found = await client.callTool({ name: 'grep', arguments: { pattern: '^t' } });
-  assert.deepEqual(found.structuredContent.matches.map(({ path, line }) => [path, line]), [['a.txt', 2]]);
+  const grep = await client.callTool({ name: 'grep', arguments: { pattern: '^t' } });
+  assert.deepEqual(grep.structuredContent.matches.map(({ path, line }) => [path, line]), [['a.txt', 2]]);
   await client.callTool({ name: 'edit_file', arguments: { path: 'a.txt', edits: [{ old_text: 'two', new_text: '2' }] } });
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\n2\n');
   const outside = await client.callTool({ name: 'read_file', arguments: { path: '../../etc/passwd' } });
@@ -40,7 +40,7 @@ test('a session', async () => {
 });
 
 test('another dialect, read-only', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const client = await connect(here, ['--dialect', 'mcp-filesystem', '--read-only']);
   const read = await client.callTool({ name: 'read_text_file', arguments: { path: 'a.txt' } });
   assert.equal(read.content[0].text, 'one\n');
@@ -49,7 +49,7 @@ test('another dialect, read-only', async () => {
 });
 
 test('a person at the client is asked', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   writeFileSync(`${here.top}/policy.json`, '{"approval": "on-delete"}');
   const client = await connect(here, ['--policy', `${here.top}/policy.json`], { elicitation: {} });
   const answers = [{ action: 'accept', content: { approve: false } }, { action: 'accept', content: { approve: true } }];
@@ -65,7 +65,7 @@ test('a person at the client is asked', async () => {
 const run = (here, ...args) => promisify(execFile)(process.execPath, [CLI, ...args], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } }).catch((error) => error);
 
 test('a plan reaches the person without control characters, and with the number of lines that are not shown', async () => {
-  const here = place({});
+  const here = fixture({});
   writeFileSync(`${here.top}/policy.json`, '{"approval": "on-change"}');
   const client = await connect(here, ['--policy', `${here.top}/policy.json`], { elicitation: {} });
   const messages = [];
@@ -81,7 +81,7 @@ test('a plan reaches the person without control characters, and with the number 
 });
 
 test('the other commands and their exit statuses', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const called = await run(here, 'call', '--root', here.root, 'read_file', '{"path": "a.txt"}');
   assert.equal(JSON.parse(called.stdout).result.content, 'one');
   assert.deepEqual(JSON.parse((await run(here, 'tools', '--format', 'openai')).stdout)[0].type, 'function');
@@ -103,13 +103,13 @@ test('the other commands and their exit statuses', async () => {
 });
 
 const batch = (here, lines) => {
-  const done = promisify(execFile)(process.execPath, [CLI, 'batch', '--root', here.root], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } });
-  done.child.stdin.end(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
-  return done.catch((error) => error).then(({ stdout }) => stdout.trimEnd().split('\n').map((line) => JSON.parse(line)));
+  const batchProcess = promisify(execFile)(process.execPath, [CLI, 'batch', '--root', here.root], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } });
+  batchProcess.child.stdin.end(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+  return batchProcess.catch((error) => error).then(({ stdout }) => stdout.trimEnd().split('\n').map((line) => JSON.parse(line)));
 };
 
 test('errors have the same members in every dialect', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const missing = [
     ['paddock', 'read_file', { path: 'b' }],
     ['dispatch', 'read_file', { path: 'b' }],
@@ -128,31 +128,31 @@ test('errors have the same members in every dialect', async () => {
     ['unknown-tool', { dialect, tool: 'no_such_tool' }],
   ]);
   calls.push(['invalid-argument', 'not json'], ['invalid-argument', { tool: 'stat', argument: {} }]);
-  const shown = await batch(here, calls.map(([, line]) => line));
-  assert.equal(shown.length, calls.length);
+  const outcomes = await batch(here, calls.map(([, line]) => line));
+  assert.equal(outcomes.length, calls.length);
   for (const [index, [code, line]] of calls.entries()) {
-    const { ok, error, text, result } = shown[index];
+    const { ok, error, text, result } = outcomes[index];
     assert.deepEqual([ok, error.code, Object.keys(error)], [false, code, ['code', 'message', 'path', 'hint']], JSON.stringify(line));
     assert.ok(text && result, JSON.stringify(line));
-    assert.deepEqual(Object.keys(shown[index]), ['ok', 'error', 'result', 'text'], JSON.stringify(line));
+    assert.deepEqual(Object.keys(outcomes[index]), ['ok', 'error', 'result', 'text'], JSON.stringify(line));
   }
 });
 
 test('dialects combine', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const dialect = 'anthropic,paddock:grep,glob';
   const client = await connect(here, ['--dialect', dialect]);
   const names = (await client.listTools()).tools.map(({ name }) => name);
   assert.deepEqual(names, ['str_replace_based_edit_tool', 'memory', 'grep', 'glob']);
   assert.equal((await client.callTool({ name: 'grep', arguments: { pattern: 'one' } })).structuredContent.matches.length, 1);
-  const found = JSON.parse((await run(here, 'call', '--root', here.root, 'grep', '{"pattern": "one"}', '--dialect', dialect)).stdout);
-  assert.equal(found.result.matches.length, 1);
+  const grep = JSON.parse((await run(here, 'call', '--root', here.root, 'grep', '{"pattern": "one"}', '--dialect', dialect)).stdout);
+  assert.equal(grep.result.matches.length, 1);
   const refused = await run(here, 'tools', '--dialect', 'codex,paddock');
   assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'invalid-argument']);
 });
 
 test('a policy file in the workspace is not ignored silently', async () => {
-  const here = place({ '.paddock.yaml': 'read_only: true\n' });
+  const here = fixture({ '.paddock.yaml': 'read_only: true\n' });
   const failed = await run(here, 'call', '--root', here.root, 'stat', '{"path": "."}');
   assert.equal(failed.code, 2);
   assert.match(failed.stderr, /narrows what tools may do/);

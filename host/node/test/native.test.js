@@ -13,14 +13,14 @@ const { version } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'));
 
 /** Installs this package beside a native program that is a shell script. */
 function installed(name, program, { version: ofProgram = version, mode = 0o755 } = {}) {
-  const place = join(top, 'build', name);
-  rmSync(place, { recursive: true, force: true });
-  for (const part of ['src', 'component', 'package.json']) cpSync(join(top, part), join(place, part), { recursive: true });
-  const native = join(place, `node_modules/@paddock-files/${process.platform}-${process.arch}`);
+  const build = join(top, 'build', name);
+  rmSync(build, { recursive: true, force: true });
+  for (const part of ['src', 'component', 'package.json']) cpSync(join(top, part), join(build, part), { recursive: true });
+  const native = join(build, `node_modules/@paddock-files/${process.platform}-${process.arch}`);
   mkdirSync(native, { recursive: true });
   writeFileSync(join(native, 'package.json'), JSON.stringify({ version: ofProgram }));
   writeFileSync(join(native, 'paddock'), `#!/bin/sh\n${program}\n`, { mode });
-  return [join(place, 'src/bin.js')];
+  return [join(build, 'src/bin.js')];
 }
 
 const run = (bin, ...args) => spawnSync(process.execPath, [...bin, ...args], { encoding: 'utf8', input: 'from stdin' });

@@ -6,11 +6,11 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { asksForModes, loadModules } from '../src/disk/modules.js';
+import { loadModules, needsModes } from '../src/disk/modules.js';
 import { imports } from '../src/wasi/imports.js';
 import { OutputStream } from '../src/wasi/io.js';
 import { noFiles } from '../src/wasi/no_files.js';
-import { place } from './support.js';
+import { fixture } from './support.js';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 
@@ -26,10 +26,10 @@ test('the package is small and complete', () => {
 
 test('the host provides exactly the imports of the component', () => {
   const declared = readFileSync(join(top, 'component/paddock.js'), 'utf8').matchAll(/imports\['(wasi:[^']*)'\]/g);
-  const given = Object.keys(imports([], noFiles, new OutputStream())).sort();
+  const provided = Object.keys(imports([], noFiles, new OutputStream())).sort();
   const wanted = [...new Set(Array.from(declared, ([, name]) => name))].sort();
-  assert.deepEqual(wanted.filter((name) => !given.includes(name)), []);
-  assert.ok(given.every((name) => /^wasi:(cli|clocks|filesystem|io|random)\//.test(name)), given.join());
+  assert.deepEqual(wanted.filter((name) => !provided.includes(name)), []);
+  assert.ok(provided.every((name) => /^wasi:(cli|clocks|filesystem|io|random)\//.test(name)), provided.join());
 });
 
 test('the policy says that modes are kept only if the component knows this setting', async () => {
@@ -38,11 +38,11 @@ test('the policy says that modes are kept only if the component knows this setti
     const imported = [1, ...bytes('wasi:filesystem/types@0.2.12'), ...bytes(name), 0, 0];
     return new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, imported.length, ...imported]));
   };
-  const asks = (...names) => asksForModes(new Map(names.map((name) => [name, moduleThatImports(name)])));
-  assert.equal(asks('[method]descriptor.stat-at', '[method]descriptor.metadata-hash-at'), true);
-  assert.equal(asks('[method]descriptor.stat-at', '[method]descriptor.metadata-hash'), false);
+  const componentNeedsModes = (...names) => needsModes(new Map(names.map((name) => [name, moduleThatImports(name)])));
+  assert.equal(componentNeedsModes('[method]descriptor.stat-at', '[method]descriptor.metadata-hash-at'), true);
+  assert.equal(componentNeedsModes('[method]descriptor.stat-at', '[method]descriptor.metadata-hash'), false);
   const generated = readFileSync(join(top, 'component/paddock.js'), 'utf8');
-  assert.equal(asksForModes(await loadModules(256 * 1024 * 1024)), generated.includes('metadataHashAt'));
+  assert.equal(needsModes(await loadModules(256 * 1024 * 1024)), generated.includes('metadataHashAt'));
 });
 
 test('without the component, the error says how to get it', async () => {
@@ -52,27 +52,27 @@ test('without the component, the error says how to get it', async () => {
   const { Workspace, tools } = await import(new URL('../build/bare/src/index.js', import.meta.url).href);
   const failure = { name: 'PaddockError', code: 'io', message: /cannot load the component.*npm run build/s };
   for (const options of [{}, { thread: false }]) {
-    await assert.rejects(Workspace.open(place().root, options), failure);
+    await assert.rejects(Workspace.open(fixture().root, options), failure);
     await assert.rejects(Workspace.memory(options), failure);
   }
   await assert.rejects(tools(), failure);
   // Only its core modules are missing.
   cpSync(join(top, 'component'), join(bare, 'component'), { recursive: true, filter: (path) => !path.endsWith('.wasm') });
-  const shown = spawnSync(process.execPath, [join(bare, 'src/cli.js'), 'tools'], { encoding: 'utf8' });
-  assert.match(shown.stderr, /cannot load the component.*paddock\.core.*npm run build/s);
-  assert.notEqual(shown.status, 0);
+  const output = spawnSync(process.execPath, [join(bare, 'src/cli.js'), 'tools'], { encoding: 'utf8' });
+  assert.match(output.stderr, /cannot load the component.*paddock\.core.*npm run build/s);
+  assert.notEqual(output.status, 0);
 });
 
 for (const page of ['README.md', '../guide/src/node.md']) {
   test(`the program in ${page} works as written`, () => {
-    const here = place({ 'README.md': 'The colour is TODO.\n' });
+    const here = fixture({ 'README.md': 'The colour is TODO.\n' });
     const blocks = readFileSync(join(top, page), 'utf8').split('```js\n').slice(1).map((block) => block.split('```')[0]);
     const program = blocks.find((block) => block.includes('Workspace.open'));
     const library = new URL('../src/index.js', import.meta.url).href;
     const ended = 'console.log(text, content);';
     writeFileSync(join(here.top, 'program.mjs'), `${program.replace("'paddock-files'", `'${library}'`).replace('/path/to/project', here.root)}${ended}`);
     const env = { ...process.env, PADDOCK_STATE_DIR: here.state };
-    const shown = execFileSync(process.execPath, [join(here.top, 'program.mjs')], { encoding: 'utf8', env });
-    assert.match(shown, /README\.md.*TODO.*The colour is TODO\./s);
+    const output = execFileSync(process.execPath, [join(here.top, 'program.mjs')], { encoding: 'utf8', env });
+    assert.match(output, /README\.md.*TODO.*The colour is TODO\./s);
   });
 }

@@ -9,7 +9,7 @@ import { after, describe, test } from 'node:test';
 import { HAS_PROC } from '../src/wasi/directory.js';
 import { Descriptor } from '../src/wasi/filesystem.js';
 import { OpenFiles } from '../src/wasi/open_files.js';
-import { directoryAt, place } from './support.js';
+import { directoryAt, fixture } from './support.js';
 
 const NO_FOLLOW = {};
 const READ = { read: true };
@@ -42,7 +42,7 @@ class Untouched {
   itself = '/nowhere';
 
   constructor() {
-    for (const name of ['entry', 'verify', 'isGone', 'open', 'find', 'openFound', 'stat', 'list', 'listBytes', 'sync']) {
+    for (const name of ['entry', 'verify', 'isGone', 'open', 'find', 'openExisting', 'stat', 'list', 'listBytes', 'sync']) {
       this[name] = () => {
         throw 'reached';
       };
@@ -107,7 +107,7 @@ describe('names', () => {
   });
 
   test('a directory can be opened by `.`', () => {
-    const here = place({ 'a.txt': 'one\n' });
+    const here = fixture({ 'a.txt': 'one\n' });
     const { root, files } = provider(here.root);
     const again = root.openAt(NO_FOLLOW, '.', { directory: true }, READ);
     assert.equal(again.statAt(NO_FOLLOW, 'a.txt').size, 4n);
@@ -133,7 +133,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     };
 
     test('a hash of metadata ends with the mode of the entry itself, not of a link’s target', () => {
-      const here = place({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
+      const here = fixture({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
       const { root } = provider(here.root, { byPath });
       symlinkSync('a.txt', here.at('link'));
       for (const [name, mode] of [['a.txt', 0o640], ['a.txt', 0o000], ['b.txt', 0o4755], ['dir', 0o1777], ['dir', 0o2750]]) {
@@ -154,7 +154,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('a rename to a name with a mode sets the mode, and renames nothing', () => {
-      const here = place({ 'a.txt': 'one\n', 'dir/c.txt': '' });
+      const here = fixture({ 'a.txt': 'one\n', 'dir/c.txt': '' });
       const { root } = provider(here.root, { byPath });
       for (const [name, digits, mode] of [['a.txt', '0600', 0o600], ['a.txt', '0755', 0o755], ['dir', '0700', 0o700], ['dir', '1777', 0o1777], ['a.txt', '6755', 0o755], ['dir', '7777', 0o1777], ['a.txt', '0644', 0o644]]) {
         root.renameAt(name, root, `.paddock-mode-${digits}`);
@@ -165,14 +165,14 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('a file that may not be read gets its mode too', { skip: byPath && !IS_ROOT ? 'by paths, a file has to be opened to be read' : false }, () => {
-      const here = place({ 'a.txt': 'one\n' });
+      const here = fixture({ 'a.txt': 'one\n' });
       const { root } = provider(here.root, { byPath });
       for (const digits of ['0000', '0600']) root.renameAt('a.txt', root, `.paddock-mode-${digits}`);
       assert.equal(modeOf(here.at('a.txt')), 0o600);
     });
 
     test('other entries get no mode', () => {
-      const here = place({ 'a.txt': 'one\n', 'shared.txt': 'old\n', 'dir/c.txt': '' });
+      const here = fixture({ 'a.txt': 'one\n', 'shared.txt': 'old\n', 'dir/c.txt': '' });
       mkdirSync(join(here.top, 'outside'));
       writeFileSync(join(here.top, 'outside/secret.txt'), '', { mode: 0o600 });
       linkSync(here.at('shared.txt'), join(here.top, 'outside/shared.txt'));
@@ -192,7 +192,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('only the owner can access a private temporary file, whatever the umask', () => {
-      const here = place();
+      const here = fixture();
       const { root, files } = provider(here.root, { byPath });
       const mask = process.umask();
       after(() => process.umask(mask));
@@ -209,7 +209,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('no other user can read a private temporary file at any moment', (t) => {
-      const here = place();
+      const here = fixture();
       const { root, files } = provider(here.root, { byPath });
       const opened = t.mock.method(fs, 'openSync');
       syncBuiltinESMExports();
@@ -224,7 +224,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('a replaced file keeps its mode and owner', () => {
-      const here = place({ 'a.txt': 'old\n', 'b.txt': 'old\n' });
+      const here = fixture({ 'a.txt': 'old\n', 'b.txt': 'old\n' });
       const { root, files } = provider(here.root, { byPath });
       chmodSync(here.at('a.txt'), 0o4711);
       if (IS_ROOT) chownSync(here.at('b.txt'), 1234, 2345);
@@ -238,7 +238,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('a hard link that the guest created does not count as a further name', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
-      const here = place({ 'a.txt': 'old\n' });
+      const here = fixture({ 'a.txt': 'old\n' });
       chownSync(here.at('a.txt'), 1234, 2345);
       const { root, files } = provider(here.root, { byPath });
       root.linkAt(NO_FOLLOW, 'a.txt', root, '.paddock-7.tmp');
@@ -249,7 +249,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('two descriptors are of the same file, or of different ones', () => {
-      const here = place({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
+      const here = fixture({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
       linkSync(here.at('a.txt'), here.at('second.txt'));
       const { root, files } = provider(here.root, { byPath });
       const open = (name) => root.openAt(NO_FOLLOW, name, name === 'dir' ? { directory: true } : {}, { read: true });
@@ -260,7 +260,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('only the mode of a file with further names is carried over', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
-      const here = place({ 'a.txt': 'old\n' });
+      const here = fixture({ 'a.txt': 'old\n' });
       chownSync(here.at('a.txt'), 1234, 2345);
       chmodSync(here.at('a.txt'), 0o640);
       linkSync(here.at('a.txt'), join(here.top, 'second'));
@@ -272,7 +272,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
     });
 
     test('a temporary file that is not the guest’s own replaces nothing', () => {
-      const here = place({ 'a.txt': 'old\n', '.paddock-1.tmp': 'theirs\n', '.paddock-2.private.tmp': 'theirs\n' });
+      const here = fixture({ 'a.txt': 'old\n', '.paddock-1.tmp': 'theirs\n', '.paddock-2.private.tmp': 'theirs\n' });
       linkSync(here.at('.paddock-1.tmp'), join(here.top, 'second'));
       chmodSync(here.at('a.txt'), 0o666);
       chmodSync(here.at('.paddock-1.tmp'), 0o600);

@@ -24,7 +24,7 @@ const DEADLINE = 20_000;
  * Number of calls between two checks of the files. It is smaller than the number of retained backups, so that every
  * backup is checked.
  */
-const LOOKS_EVERY = 250;
+const CHECKS_EVERY = 250;
 const NO_FOLLOW = {};
 const READ = { read: true };
 const NEW = { read: true, write: true };
@@ -89,7 +89,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     assert.ok(redirected > 0, 'the race is too slow to find anything');
   });
 
-  const part = (share) => Math.ceil(ATTEMPTS * share);
+  const part = (fraction) => Math.ceil(ATTEMPTS * fraction);
 
   test('reads', (t) => {
     const ended = race(part(0.3), (index, root) => {
@@ -154,14 +154,14 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
       const outcome = await workspace.call(call.tool, call.args);
       table.count(call, outcome, performance.now() - began);
       assert.ok(table.all.slowest < DEADLINE, `${call.tool} ${JSON.stringify(call.args)} took ${table.all.slowest} ms`);
-      if (table.all.calls % LOOKS_EVERY > 0) continue;
+      if (table.all.calls % CHECKS_EVERY > 0) continue;
       arena.checkOutside();
-      arena.checkKept();
+      arena.checkStored();
     }
     await arena.stop();
     for (const line of table.lines()) t.diagnostic(line);
     arena.checkOutside();
-    arena.checkKept();
+    arena.checkStored();
     arena.checkInside();
     for (const operation of ['read', 'write', 'patch', 'copy', 'move']) {
       const { inside, refused } = table.rows[operation];

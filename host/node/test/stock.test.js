@@ -12,11 +12,11 @@ import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { _setEnv } from '@bytecodealliance/preview2-shim/cli';
 import { _setPreopens } from '@bytecodealliance/preview2-shim/filesystem';
-import { place } from './support.js';
+import { fixture } from './support.js';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 const SECRET = 'SECRET\n';
-const here = place({ 'a.txt': 'one\ntwo\n', 'sub/b.txt': 'two\n', 'run.sh': '#!/bin/sh\n' });
+const here = fixture({ 'a.txt': 'one\ntwo\n', 'sub/b.txt': 'two\n', 'run.sh': '#!/bin/sh\n' });
 
 /** Loads the interfaces of the component as `jco transpile` generates them without options. */
 let component;

@@ -9,7 +9,7 @@ import { Walk } from '../src/disk/walk.js';
 import { Workspace } from '../src/index.js';
 
 /** Creates a directory `ws` with these files in an otherwise empty directory, which is removed after the tests. */
-export function place(files = {}) {
+export function fixture(files = {}) {
   const top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-node-')));
   after(() => rmSync(top, { recursive: true, force: true }));
   mkdirSync(join(top, 'ws'));

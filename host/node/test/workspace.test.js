@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { PaddockError, Workspace, dialects, tools, unwrap } from '../src/index.js';
 import { Descriptor } from '../src/wasi/filesystem.js';
 import { OpenFiles } from '../src/wasi/open_files.js';
-import { directoryAt, open, place } from './support.js';
+import { directoryAt, fixture, open } from './support.js';
 
 /** Arguments of a search that takes longer than any test waits, because its automaton is too large for the cache. */
 function slow(here) {
@@ -25,7 +25,7 @@ const failing = (code, message) => (error) => {
 };
 
 test('the error of a failed open says what to do', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   await assert.rejects(Workspace.open(here.at('none')), failing('not-found', /cannot open the root `.*none`.*\n.*a directory that is there/s));
   await assert.rejects(Workspace.open(here.at('a.txt')), failing('not-a-directory', /not a directory/));
   await assert.rejects(open(here, { policy: { max_lines: 5 } }), failing('invalid-argument', /PADDOCK_POLICY: unknown field `max_lines`/));
@@ -39,7 +39,7 @@ test('the error of a failed open says what to do', async () => {
 });
 
 test('a tool’s failure is a value, or on request an exception', async () => {
-  const workspace = await open(place({ 'a.txt': 'one\n' }));
+  const workspace = await open(fixture({ 'a.txt': 'one\n' }));
   const outcome = await workspace.call('read_file', { path: 'b.txt' });
   assert.equal(outcome.error.code, 'not-found');
   assert.match(outcome.error.hint, /`a.txt`/);
@@ -53,7 +53,7 @@ test('a tool’s failure is a value, or on request an exception', async () => {
 });
 
 test('errors of typed operations name methods of this host', async () => {
-  const workspace = await open(place({ 'b.bin': '\0\x01\x02' }));
+  const workspace = await open(fixture({ 'b.bin': '\0\x01\x02' }));
   const failures = [
     [() => workspace.read({ path: 'b.bin' }), '`read` with `mode: "base64"` gives its bytes'],
     [() => workspace.write({ path: 'x/', content: '' }), 'leave the `/` at the end out, or use `makeDirectory`'],
@@ -63,7 +63,7 @@ test('errors of typed operations name methods of this host', async () => {
 });
 
 test('typed operations', async () => {
-  const here = place({ 'src/a.js': 'let a = 1;\nlet b = 2;\n' });
+  const here = fixture({ 'src/a.js': 'let a = 1;\nlet b = 2;\n' });
   const workspace = await open(here);
   const read = await workspace.read({ path: 'src/a.js', limit: 1 });
   assert.deepEqual([read.content, read.totalLines, read.nextOffset, read.size], ['let a = 1;', 2, 2, 22]);
@@ -107,7 +107,7 @@ test('tools in each format', async () => {
 });
 
 test('a call without end is stopped, and the next call works', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const workspace = await open(here);
   const search = slow(here);
   const began = performance.now();
@@ -123,7 +123,7 @@ test('a call without end is stopped, and the next call works', async () => {
 });
 
 test('a call that waits for a thread can be cancelled too', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const workspace = await open(here, { threads: 1 });
   const first = workspace.call('grep', slow(here), { timeMs: 400 });
   const ending = new AbortController();
@@ -136,7 +136,7 @@ test('a call that waits for a thread can be cancelled too', async () => {
 });
 
 test('memory is limited', async () => {
-  const here = place({ 'big.txt': `${'a line of text\n'.repeat(600_000)}last\n` });
+  const here = fixture({ 'big.txt': `${'a line of text\n'.repeat(600_000)}last\n` });
   const workspace = await open(here, { limits: { max_memory_bytes: 12 * 1024 * 1024, max_file_bytes: 64 * 1024 * 1024 } });
   const { error } = await workspace.call('edit_file', { path: 'big.txt', edits: [{ old_text: 'last', new_text: 'end' }] });
   assert.equal(error.code, 'limit-exceeded', JSON.stringify(error));
@@ -145,7 +145,7 @@ test('memory is limited', async () => {
 });
 
 test('rights: read-only, further roots, blocked directories', async () => {
-  const here = place({ 'a.txt': 'one\n', 'lib/b.txt': 'b\n' });
+  const here = fixture({ 'a.txt': 'one\n', 'lib/b.txt': 'b\n' });
   for (const name of ['other', 'third']) mkdirSync(join(here.top, name));
   writeFileSync(join(here.top, 'other/o.txt'), 'o\n');
   const workspace = await open(here, {
@@ -163,7 +163,7 @@ test('rights: read-only, further roots, blocked directories', async () => {
 });
 
 test('tools cannot reach the host’s own files', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const workspace = await open(here, { stateDir: here.at('state') });
   await workspace.write({ path: 'a.txt', content: 'two\n' });
   assert.ok(existsSync(here.at('state')));
@@ -173,7 +173,7 @@ test('tools cannot reach the host’s own files', async () => {
 });
 
 test('a hidden name looks like a missing one', () => {
-  const here = place({ journal: 'x\n', other: 'y\n' });
+  const here = fixture({ journal: 'x\n', other: 'y\n' });
   const directory = directoryAt(here.root);
   const files = new OpenFiles();
   const [all, some] = [undefined, (/** @type {string} */ name) => name === 'journal'].map((hidden) => Descriptor.preopen(files, directory, false, hidden));
@@ -186,7 +186,7 @@ test('a hidden name looks like a missing one', () => {
 });
 
 test('a person is asked for approval', async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const workspace = await open(here, { policy: { approval: 'on-change' } });
   const write = (approver) => workspace.call('write_file', { path: 'a.txt', content: 'two\n' }, { approver });
   const unasked = await write();
@@ -199,19 +199,19 @@ test('a person is asked for approval', async () => {
   assert.match((await write(() => ({ refused: 'not on a Friday' }))).text, /not on a Friday/);
   assert.equal((await write(() => 'later')).error.code, 'approval-required');
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\n');
-  const asked = [];
+  const digests = [];
   // The file changes while the person decides, so the person is asked about the new plan.
   const approved = await write(async (plan) => {
-    if (asked.push(plan.digest) === 1) writeFileSync(here.at('a.txt'), 'changed\n');
+    if (digests.push(plan.digest) === 1) writeFileSync(here.at('a.txt'), 'changed\n');
     return true;
   });
   assert.ok(approved.ok, approved.text);
-  assert.equal(new Set(asked).size, 2);
+  assert.equal(new Set(digests).size, 2);
   assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'two\n');
 });
 
 test('changing calls wait for each other, in this process and in others', async () => {
-  const here = place({ 'n.txt': '0\n' });
+  const here = fixture({ 'n.txt': '0\n' });
   const [one, other] = [await open(here), await open(here)];
   const appended = [];
   for (let index = 0; index < 20; index += 1) {
@@ -222,7 +222,7 @@ test('changing calls wait for each other, in this process and in others', async 
 });
 
 test('the lock is the one that `flock` takes', { skip: existsSync('/usr/bin/flock') ? false : 'there is no flock here' }, async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   const workspace = await open(here);
   await workspace.write({ path: 'a.txt', content: 'two\n' });
   const holder = spawn('/usr/bin/flock', [join(here.state, 'lock'), 'sh', '-c', 'echo held; sleep 60'], { detached: true });
@@ -236,7 +236,7 @@ test('the lock is the one that `flock` takes', { skip: existsSync('/usr/bin/floc
 });
 
 test('a file that this user may not read fails with `permission-denied`', { skip: process.getuid?.() === 0 ? 'root may do everything' : false }, async () => {
-  const here = place({ 'a.txt': 'one\n' });
+  const here = fixture({ 'a.txt': 'one\n' });
   chmodSync(here.at('a.txt'), 0o000);
   const workspace = await open(here);
   assert.equal((await workspace.call('read_file', { path: 'a.txt' })).error.code, 'permission-denied');

@@ -16,8 +16,8 @@ class Binding:
         self._point = point
         point.mkdir(exist_ok=True)
         try:
-            done = subprocess.run(["mount", "--bind", source, point], capture_output=True, text=True)
-            failure = done.stderr.strip() if done.returncode != 0 else None
+            process = subprocess.run(["mount", "--bind", source, point], capture_output=True, text=True)
+            failure = process.stderr.strip() if process.returncode != 0 else None
         except OSError as cause:
             failure = str(cause)
         if failure is not None:

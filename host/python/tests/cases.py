@@ -22,7 +22,7 @@ NOW = 1_750_000_000
 """Seconds since 1970 that files in memory have where a case says nothing."""
 HELD = 64 << 20
 """Bytes of a file beyond which it is taken for a sparse one."""
-KEPT = 16 * 1024
+MAX_PLAIN = 16 * 1024
 """Bytes beyond which a file is not kept whole in `expected/`."""
 
 Node = tuple[Any, ...]
@@ -104,7 +104,7 @@ class Case:
 
     name: str
     folder: Path
-    said: dict[str, Any]
+    specification: dict[str, Any]
     start: Start
     absolute: bool
     """Whether `{root}` or `{outside}` stands somewhere in `call.json`."""
@@ -112,12 +112,12 @@ class Case:
     @classmethod
     def read(cls, folder: Path) -> Case:
         text = (folder / "call.json").read_text()
-        said = json.loads(text)
+        specification = json.loads(text)
         start = Start(tree=read_tree(folder / "input"))
-        for step in said.get("setup", []):
+        for step in specification.get("setup", []):
             start.take(step)
         absolute = "{root}" in text or "{outside}" in text
-        return cls(f"{folder.parent.name}/{folder.name}", folder, said, start, absolute)
+        return cls(f"{folder.parent.name}/{folder.name}", folder, specification, start, absolute)
 
     @classmethod
     def all(cls) -> Iterator[Case]:
@@ -126,19 +126,19 @@ class Case:
 
     @property
     def policy(self) -> dict[str, Any]:
-        policy: dict[str, Any] = self.said.get("policy", {})
+        policy: dict[str, Any] = self.specification.get("policy", {})
         return policy
 
     def not_on(self, backend: str) -> str | None:
         """Returns the reason why this case cannot run on a backend, if any."""
-        only = self.said.get("only", [])
+        only = self.specification.get("only", [])
         if only and backend not in only:
-            return str(self.said["reason"])
-        differs: str | None = self.said.get("not_in_python")
+            return str(self.specification["reason"])
+        differs: str | None = self.specification.get("not_in_python")
         return differs if backend == "directory" else None
 
     def calls(self) -> list[dict[str, Any]]:
-        return self.said["calls"] if "calls" in self.said else [self.said]
+        return self.specification["calls"] if "calls" in self.specification else [self.specification]
 
     def absolute_start(self, names: Names) -> Start:
         """Returns the initial tree with the backend's paths in link targets."""
@@ -164,37 +164,37 @@ class Case:
     def expected_tree(self, with_modes: bool) -> dict[str, Any]:
         files, rest = self.folder / "expected", self.folder / "expected.json"
         if not files.exists() and not rest.exists():
-            return self.kept(self.start.tree, self.start.modes if with_modes else None)
-        said = json.loads(rest.read_text()) if rest.exists() else {}
+            return self.recorded(self.start.tree, self.start.modes if with_modes else None)
+        rest_of_tree = json.loads(rest.read_text()) if rest.exists() else {}
         plain = {escaped(path): node[1] for path, node in read_tree(files).items() if node[0] == "file"}
         return {
             "plain": plain,
-            "entries": said.get("entries", {}),
-            "modes": said.get("modes", {}) if with_modes else {},
+            "entries": rest_of_tree.get("entries", {}),
+            "modes": rest_of_tree.get("modes", {}) if with_modes else {},
         }
 
-    def kept(self, tree: Tree, modes: dict[bytes, int] | None) -> dict[str, Any]:
+    def recorded(self, tree: Tree, modes: dict[bytes, int] | None) -> dict[str, Any]:
         """Returns a tree in the form of a case's folder."""
         plain: dict[str, bytes] = {}
         entries: dict[str, str] = {}
         for path, node in tree.items():
-            if node[0] == "file" and is_plain(path) and len(node[1]) <= KEPT:
+            if node[0] == "file" and is_plain(path) and len(node[1]) <= MAX_PLAIN:
                 plain[escaped(path)] = node[1]
             elif node[0] != "directory" or not any(other.startswith(path + b"/") for other in tree):
                 entries[escaped(path)] = described(node, self.start.tree.get(path))
-        shown = {
+        rendered_modes = {
             escaped(path): f"{mode:04o}"
             for path, mode in (modes or {}).items()
             if path in self.start.modes or mode & 0o111
         }
-        return {"plain": plain, "entries": entries, "modes": shown}
+        return {"plain": plain, "entries": entries, "modes": rendered_modes}
 
 
 def filled(value: Any, names: Names, outcomes: list[dict[str, Any]]) -> Any:
     """Replaces placeholders and references to earlier results in the arguments."""
     if isinstance(value, str):
-        found = re.match(r"\$(\d+)\.(.+)", value, re.DOTALL)
-        return names.fill(value) if found is None else look_up(outcomes[int(found[1])]["result"], found[2])
+        match = re.match(r"\$(\d+)\.(.+)", value, re.DOTALL)
+        return names.fill(value) if match is None else value_at(outcomes[int(match[1])]["result"], match[2])
     if isinstance(value, list):
         return [filled(each, names, outcomes) for each in value]
     if isinstance(value, dict):
@@ -202,7 +202,7 @@ def filled(value: Any, names: Names, outcomes: list[dict[str, Any]]) -> Any:
     return value
 
 
-def look_up(value: Any, way: str) -> Any:
+def value_at(value: Any, way: str) -> Any:
     for name in way.split("."):
         value = value[int(name)] if isinstance(value, list) else value[name]
     assert value is not None, way
@@ -251,7 +251,7 @@ def described(node: Node, before: Node | None) -> str:
             return f"{size} bytes"
     held: bytes = node[1]
     try:
-        if len(held) <= KEPT:
+        if len(held) <= MAX_PLAIN:
             return f"text: {held.decode()}"
     except UnicodeDecodeError:
         pass
@@ -288,17 +288,17 @@ def read_tree(top: Path) -> Tree:
 
 def below(directory: bytes, prefix: bytes) -> Iterator[tuple[bytes, Node]]:
     for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
         path = prefix + entry.name
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             yield path, ("directory",)
             yield from below(entry.path, path + b"/")
-        elif stat.S_ISLNK(found.st_mode):
+        elif stat.S_ISLNK(status.st_mode):
             yield path, ("link", os.readlink(entry.path).decode(errors="replace"))
-        elif stat.S_ISFIFO(found.st_mode):
+        elif stat.S_ISFIFO(status.st_mode):
             yield path, ("fifo",)
-        elif found.st_size > HELD:
-            yield path, ("sparse", found.st_size)
+        elif status.st_size > HELD:
+            yield path, ("sparse", status.st_size)
         else:
             with open(entry.path, "rb") as file:
                 yield path, ("file", file.read())

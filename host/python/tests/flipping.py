@@ -28,8 +28,8 @@ class Flipping:
     def __init__(self, *names: Path, pause_s: float = 0.0) -> None:
         if not hasattr(ctypes.CDLL(None), "renameat2"):
             pytest.skip("this system has no way to exchange two names")
-        told = [str(pause_s), *map(str, names)]
-        self._process = subprocess.Popen([sys.executable, "-c", FLIP, *told], stdout=subprocess.PIPE)
+        arguments = [str(pause_s), *map(str, names)]
+        self._process = subprocess.Popen([sys.executable, "-c", FLIP, *arguments], stdout=subprocess.PIPE)
 
     def __enter__(self) -> None:
         assert self._process.stdout is not None

@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def test_without_anybody_to_ask_nothing_is_done(root: Path) -> None:
+def test_without_an_approver_nothing_is_done(root: Path) -> None:
     workspace = Workspace(root, policy=POLICY)
     outcome = workspace.call("delete", DELETE)
     assert outcome.error is not None and outcome.error.code == "approval-required"
@@ -36,13 +36,13 @@ def test_a_plan_shows_the_change(root: Path) -> None:
     workspace = Workspace(root, policy={"approval": "on-change"})
     plan = workspace.call("write_file", {"path": "a.txt", "content": "1\n"}).plan
     assert plan is not None and plan.omitted_bytes == 0
-    shown = "write `a.txt` (a file of 4 bytes)\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n"
-    assert plan.summary == shown
+    expected = "write `a.txt` (a file of 4 bytes)\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n"
+    assert plan.summary == expected
     plan = workspace.call("write_file", {"path": "long", "content": "x\n" * 200_000}).plan
     assert plan is not None and plan.omitted_bytes > 300_000 and len(plan.summary) < 270_000
 
 
-def test_what_was_approved_runs_once_and_nothing_else(root: Path) -> None:
+def test_only_the_approved_call_runs_and_only_once(root: Path) -> None:
     workspace = Workspace(root, policy=POLICY)
     plan = workspace.call("delete", DELETE).plan
     assert plan is not None
@@ -70,28 +70,28 @@ def test_a_late_or_forged_grant_does_nothing(root: Path) -> None:
     ("decision", "code"), [(True, None), (False, "denied"), ("not that one", "denied"), (None, "approval-required")]
 )
 def test_an_approver_decides(root: Path, decision: Decision, code: str | None) -> None:
-    asked: list[Plan] = []
+    plans: list[Plan] = []
 
     def approve(plan: Plan) -> Decision:
-        asked.append(plan)
+        plans.append(plan)
         return decision
 
     outcome = Workspace(root, policy=POLICY, approver=approve).call("delete", DELETE)
-    assert len(asked) == 1 and (root / "a.txt").exists() == (code is not None)
+    assert len(plans) == 1 and (root / "a.txt").exists() == (code is not None)
     assert (outcome.error and outcome.error.code) == code
     if decision == "not that one":
         assert "not that one" in outcome.text
 
 
 def test_a_file_that_changes_meanwhile_needs_a_new_answer(root: Path) -> None:
-    asked: list[str] = []
+    plans: list[str] = []
 
     def approve(plan: Plan) -> bool:
-        asked.append(plan.summary)
-        if len(asked) == 1:
+        plans.append(plan.summary)
+        if len(plans) == 1:
             (root / "a.txt").write_text("something else\n")
-        return len(asked) == 1
+        return len(plans) == 1
 
     outcome = Workspace(root, policy=POLICY, approver=approve).call("delete", DELETE)
     assert outcome.error is not None and outcome.error.code == "denied" and (root / "a.txt").exists()
-    assert [summary.split("(")[1] for summary in asked] == ["a file of 4 bytes)\n", "a file of 15 bytes)\n"]
+    assert [summary.split("(")[1] for summary in plans] == ["a file of 4 bytes)\n", "a file of 15 bytes)\n"]

@@ -13,7 +13,7 @@ from cases import IN_MEMORY, Case, Names, Tree, cleared, pack, read_modes, read_
 
 import paddock_files
 from paddock_files._calls import Calls
-from paddock_files.outcome import shown_change
+from paddock_files.outcome import plain_change
 
 ALL = list(Case.all())
 # Cases in which the Rust host, whose own code sets modes, leaves other modes of files than this host. WASI has no modes
@@ -65,7 +65,7 @@ def through(workspace: Calls) -> Callable[[str, str, str], dict[str, Any]]:
             "ok": outcome.ok,
             "result" if outcome.ok else "error": outcome.result,
             "text": outcome.text,
-            "changes": [shown_change(change) for change in outcome.changes],
+            "changes": [plain_change(change) for change in outcome.changes],
             "truncated": outcome.truncated,
         }
 
@@ -82,4 +82,4 @@ def compare(case: Case, results: str, tree: Tree, modes: dict[bytes, int] | None
     if modes is not None and case.name in OTHER_MODES:
         assert expected["modes"] != OTHER_MODES[case.name]
         expected["modes"] = OTHER_MODES[case.name]
-    assert case.kept(tree, modes) == expected
+    assert case.recorded(tree, modes) == expected

@@ -55,13 +55,13 @@ def run(command: list[str], directory: Path, stdin: bytes = b"") -> subprocess.C
 def test_calls_print_the_same(tmp_path: Path, call: list[str]) -> None:
     printed = []
     for name, command in (("binary", [BINARY or ""]), ("python", OWN)):
-        done = run([*command, "call", *call], project(tmp_path / name / "work"), b'{"path": "a.txt"}')
-        shown = json.loads(done.stdout)
-        backup = (shown.get("result") or {}).get("backup") or "none"
+        process = run([*command, "call", *call], project(tmp_path / name / "work"), b'{"path": "a.txt"}')
+        output = json.loads(process.stdout)
+        backup = (output.get("result") or {}).get("backup") or "none"
         # The text contains the time of the backup, which is the first part of its name.
-        shown_in_text = backup.split("-")[0].encode()
+        backup_time = backup.split("-")[0].encode()
         printed.append(
-            (done.returncode, done.stdout.replace(backup.encode(), b"<backup>").replace(shown_in_text, b"<backup>"))
+            (process.returncode, process.stdout.replace(backup.encode(), b"<backup>").replace(backup_time, b"<backup>"))
         )
     assert printed[0] == printed[1]
 
@@ -70,8 +70,8 @@ def test_calls_print_the_same(tmp_path: Path, call: list[str]) -> None:
 @pytest.mark.parametrize("form", ["mcp", "openai", "anthropic", "gemini"])
 def test_tools_are_the_same(tmp_path: Path, form: str) -> None:
     for dialect in paddock_files.dialects():
-        told = run([BINARY or "", "tools", "--dialect", dialect, "--format", form], tmp_path).stdout
-        assert json.dumps(paddock_files.tools(dialect, form)) == json.dumps(json.loads(told))  # type: ignore[arg-type]
+        native = run([BINARY or "", "tools", "--dialect", dialect, "--format", form], tmp_path).stdout
+        assert json.dumps(paddock_files.tools(dialect, form)) == json.dumps(json.loads(native))  # type: ignore[arg-type]
     own = run([*OWN, "tools", "--dialect", "codex", "--format", form], tmp_path).stdout
     theirs = run([BINARY or "", "tools", "--dialect", "codex", "--format", form], tmp_path).stdout
     assert json.loads(own) == json.loads(theirs)
@@ -85,9 +85,9 @@ def test_a_batch_answers_a_line_for_a_line(tmp_path: Path) -> None:
         {"tool": "read_text_file", "arguments": {"path": "a.txt"}, "dialect": "mcp-filesystem"},
     ]
     stdin = "\n\n".join(json.dumps(line) for line in lines).encode()
-    done = run([*OWN, "batch"], project(tmp_path / "work"), stdin)
-    shown = [json.loads(line)["ok"] for line in done.stdout.splitlines()]
-    assert (shown, done.returncode) == ([True, False, False, True], 1)
+    process = run([*OWN, "batch"], project(tmp_path / "work"), stdin)
+    output = [json.loads(line)["ok"] for line in process.stdout.splitlines()]
+    assert (output, process.returncode) == ([True, False, False, True], 1)
 
 
 MISSING = [
@@ -111,14 +111,14 @@ def test_errors_have_the_same_members_in_every_dialect(tmp_path: Path) -> None:
     calls = [(call, "not-found") for call in MISSING]
     calls += [((dialect, tool, {"no_such_argument": [1]}), "invalid-argument") for dialect, tool, _ in MISSING]
     calls += [((dialect, "no_such_tool", {}), "unknown-tool") for dialect, *_ in MISSING]
-    lines = [{"dialect": dialect, "tool": tool, "arguments": given} for (dialect, tool, given), _ in calls]
-    done = run([*OWN, "batch"], directory, "\n".join(json.dumps(line) for line in lines).encode())
-    for (call, code), line in zip(calls, done.stdout.splitlines(), strict=True):
-        shown = json.loads(line)
-        assert list(shown) == ["ok", "error", "result", "text"], call
-        assert list(shown["error"]) == ["code", "message", "path", "hint"], call
-        assert (shown["ok"], shown["error"]["code"]) == (False, code), call
-        assert shown["text"] and shown["result"], call
+    lines = [{"dialect": dialect, "tool": tool, "arguments": args} for (dialect, tool, args), _ in calls]
+    process = run([*OWN, "batch"], directory, "\n".join(json.dumps(line) for line in lines).encode())
+    for (call, code), line in zip(calls, process.stdout.splitlines(), strict=True):
+        output = json.loads(line)
+        assert list(output) == ["ok", "error", "result", "text"], call
+        assert list(output["error"]) == ["code", "message", "path", "hint"], call
+        assert (output["ok"], output["error"]["code"]) == (False, code), call
+        assert output["text"] and output["result"], call
     wrong = run([*OWN, "call", "--dialect", "codex", "read_file", "{"], directory)
     assert list(json.loads(wrong.stdout)) == ["ok", "error", "result", "text"]
 
@@ -126,8 +126,8 @@ def test_errors_have_the_same_members_in_every_dialect(tmp_path: Path) -> None:
 def test_dialects_combine(tmp_path: Path) -> None:
     directory = project(tmp_path / "work")
     combined = "anthropic,paddock:grep,glob"
-    found = run([*OWN, "call", "--dialect", combined, "grep", '{"pattern": "two"}'], directory)
-    assert [match["path"] for match in json.loads(found.stdout)["result"]["matches"]] == ["a.txt"]
+    process = run([*OWN, "call", "--dialect", combined, "grep", '{"pattern": "two"}'], directory)
+    assert [match["path"] for match in json.loads(process.stdout)["result"]["matches"]] == ["a.txt"]
     names = [tool["name"] for tool in paddock_files.tools(combined, "anthropic")]
     assert names == ["str_replace_based_edit_tool", "memory", "grep", "glob"]
     refused = run([*OWN, "tools", "--dialect", "codex,paddock"], directory)
@@ -153,8 +153,8 @@ def test_a_policy_that_is_not_read_is_not_passed_over(tmp_path: Path) -> None:
     refused = run([*OWN, "call", *write], directory)
     assert refused.returncode == 3 and b"--policy FILE" in refused.stderr and not (directory / "b.txt").exists()
     (tmp_path / "policy.json").write_text('{"read_only": true}')
-    said = run([*OWN, "call", "--policy", str(tmp_path / "policy.json"), *write], directory)
-    assert json.loads(said.stdout)["error"]["code"] == "read-only"
+    process = run([*OWN, "call", "--policy", str(tmp_path / "policy.json"), *write], directory)
+    assert json.loads(process.stdout)["error"]["code"] == "read-only"
 
 
 def test_the_component_is_written_out(tmp_path: Path) -> None:

@@ -40,12 +40,12 @@ def opened(top: Path, **options: Any) -> Workspace:
 
 def tree(path: Path) -> dict[str, Any]:
     """Returns all entries with their times, so that an entry that was added and removed again is noticed too."""
-    found = {}
+    entries = {}
     for each in [path, *path.rglob("*")]:
         status = each.lstat()
         content = each.read_bytes() if each.is_file() else None
-        found[str(each)] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, content)
-    return found
+        entries[str(each)] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, content)
+    return entries
 
 
 def move(path: Path, top: Path) -> Path:
@@ -56,8 +56,8 @@ def move(path: Path, top: Path) -> Path:
 def replace_by_directory(path: Path, top: Path) -> Path:
     """Replaces a directory by another one, whose entries below `outside` have the same names."""
     moved = move(path, top)
-    levels = {"work": "a/b", "a": "b", "b": ".", "states": "c/d", "c": "d", "d": "."}[path.name]
-    shutil.copytree(top / "outside" / ("d" if path.name in ("states", "c", "d") else "b"), path / levels)
+    below = {"work": "a/b", "a": "b", "b": ".", "states": "c/d", "c": "d", "d": "."}[path.name]
+    shutil.copytree(top / "outside" / ("d" if path.name in ("states", "c", "d") else "b"), path / below)
     return moved
 
 
@@ -162,22 +162,22 @@ def test_a_state_directory_that_was_deleted_is_gone(top: Path, directory: str, i
 
 @pytest.mark.parametrize("missing", ["d", "c/d"])
 @pytest.mark.parametrize("planted", ["link", "dangling link", "file"])
-def test_nothing_is_made_through_what_is_put_where_the_state_directory_is_missing(
+def test_a_link_at_the_path_of_the_state_directory_is_not_followed(
     top: Path, missing: str, planted: str
 ) -> None:
     if missing == "c/d":
         (top / "states/c").rmdir()
     workspace, before = opened(top), tree(top / "outside")
-    place = top / "states" / ("c" if missing == "c/d" else "c/d")
+    location = top / "states" / ("c" if missing == "c/d" else "c/d")
     if planted == "file":
-        place.write_text("")
+        location.write_text("")
     else:
-        place.symlink_to(top / "outside" if planted == "link" else top / "outside/none")
+        location.symlink_to(top / "outside" if planted == "link" else top / "outside/none")
     error = workspace.call("write_file", {"path": "file.txt", "content": "x"}).error
     assert error is not None and error.code == "backend-gone" and "something else has its name" in error.message
     assert tree(top / "outside") == before
     assert {path.name: path.read_text() for path in (top / "work/a/b").iterdir()} == {"file.txt": "inside\n"}
-    place.unlink()
+    location.unlink()
     assert workspace.call("write_file", {"path": "file.txt", "content": "x"}).ok and (top / "states/c/d/lock").exists()
     assert (top / "states/c/d").stat().st_mode & 0o777 == 0o700
 
@@ -242,8 +242,8 @@ def test_descriptors_are_closed_with_the_workspace_and_not_inherited(top: Path) 
     with opened(top) as workspace:
         assert workspace.call("write_file", {"path": "file.txt", "content": "x"}).ok
         assert len(descriptors() - before) == 2, "the root and the state directory"
-        shown = subprocess.run(["ls", "-l", "/proc/self/fd"], close_fds=False, capture_output=True, text=True).stdout
-        assert "work/a/b" not in shown and "states" not in shown
+        listing = subprocess.run(["ls", "-l", "/proc/self/fd"], close_fds=False, capture_output=True, text=True).stdout
+        assert "work/a/b" not in listing and "states" not in listing
         assert not any(os.get_inheritable(descriptor) for descriptor in descriptors() - before)
     assert descriptors() == before
     gc.disable()
@@ -261,9 +261,9 @@ def test_descriptors_are_closed_with_the_workspace_and_not_inherited(top: Path) 
 
 
 def descriptors() -> set[int]:
-    found = {int(name) for name in os.listdir("/proc/self/fd")}
+    open_descriptors = {int(name) for name in os.listdir("/proc/self/fd")}
     # The descriptor of the listing itself is closed again.
-    return {descriptor for descriptor in found if os.path.exists(f"/proc/self/fd/{descriptor}")}
+    return {descriptor for descriptor in open_descriptors if os.path.exists(f"/proc/self/fd/{descriptor}")}
 
 
 def test_a_call_has_its_directories_to_its_end(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,13 +273,13 @@ def test_a_call_has_its_directories_to_its_end(top: Path, monkeypatch: pytest.Mo
     def close_first(directory: Directory, known_path: str) -> str:
         workspace.close()
         # A file that is opened now would get the number of a closed descriptor.
-        kept.extend(os.open(top / "outside", os.O_RDONLY) for _ in range(8))
+        held_open.extend(os.open(top / "outside", os.O_RDONLY) for _ in range(8))
         return find(directory, known_path)
 
-    kept: list[int] = []
+    held_open: list[int] = []
     monkeypatch.setattr(Directory, "path_to_open", close_first)
     assert workspace.call("read_file", {"path": "file.txt"}).text.startswith("1|inside\n")
-    for descriptor in kept:
+    for descriptor in held_open:
         os.close(descriptor)
 
 

@@ -23,7 +23,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("make_dir", {"path": "{}/sub"}),
     ("delete", {"path": "{}/secret.txt"}),
 ]
-LOOKS: list[tuple[str, dict[str, Any]]] = [
+READS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": "{}"}),
     ("grep", {"pattern": "SECRET", "path": "{}"}),
     ("list_dir", {"path": "{}"}),
@@ -69,7 +69,7 @@ def test_nothing_leads_out(top: Path, way: str) -> None:
     way = way.replace("{top}", str(top))
     before = outside(top)
     workspace = Workspace(top / "ws", state_dir=top / "state")
-    for tool, arguments in [*LOOKS, *CHANGES]:
+    for tool, arguments in [*READS, *CHANGES]:
         filled = {
             name: value.replace("{}", way) if isinstance(value, str) else value for name, value in arguments.items()
         }
@@ -82,8 +82,8 @@ def test_nothing_leads_out(top: Path, way: str) -> None:
 
 def test_walks_follow_no_link(top: Path) -> None:
     workspace = Workspace(top / "ws", state_dir=False)
-    found = workspace.grep("SECRET|root:|inside", include_hidden=True, include_ignored=True)
-    assert [match.path for match in found.matches] == ["inside.txt"] and found.skipped.links == 10
+    result = workspace.grep("SECRET|root:|inside", include_hidden=True, include_ignored=True)
+    assert [match.path for match in result.matches] == ["inside.txt"] and result.skipped.links == 10
     assert "secret" not in workspace.tree(depth=9).tree.replace('"secret.txt","kind":"file","size":5', "")
 
 
@@ -96,11 +96,11 @@ def test_special_files_are_refused_at_once(top: Path) -> None:
     workspace = Workspace(root, state_dir=False)
     started = time.monotonic()
     for name in ("fifo", "socket"):
-        for tool, arguments in [LOOKS[0], CHANGES[0], CHANGES[1], CHANGES[2]]:
+        for tool, arguments in [READS[0], CHANGES[0], CHANGES[1], CHANGES[2]]:
             outcome = workspace.call(tool, {**arguments, "path": name})
             assert outcome.error is not None and outcome.error.code == "not-a-file", (tool, outcome)
-    found = workspace.grep("inside")
-    assert (found.skipped.special, found.skipped.unnamed, len(found.matches)) == (2, 1, 1)
+    result = workspace.grep("inside")
+    assert (result.skipped.special, result.skipped.unnamed, len(result.matches)) == (2, 1, 1)
     assert time.monotonic() - started < 2
     held.close()
 

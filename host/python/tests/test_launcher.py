@@ -31,15 +31,15 @@ def install(home: Path, mode: int) -> None:
 
 def test_the_native_program_has_the_arguments_and_the_streams(tmp_path: Path) -> None:
     install(tmp_path, 0o755)
-    done = launched(tmp_path, "call", "a b")
-    assert (done.stdout, done.stderr, done.returncode) == ("call a b\nfrom stdin", "", 7)
+    process = launched(tmp_path, "call", "a b")
+    assert (process.stdout, process.stderr, process.returncode) == ("call a b\nfrom stdin", "", 7)
 
 
 def test_without_a_native_program_that_runs_the_tools_run_in_python(tmp_path: Path) -> None:
     install(tmp_path, 0o644)
-    done = launched(tmp_path, "tools")
-    assert "cannot run the native program, so the tools run in Python: " in done.stderr
-    assert done.stdout.startswith("[") and done.returncode == 0
+    process = launched(tmp_path, "tools")
+    assert "cannot run the native program, so the tools run in Python: " in process.stderr
+    assert process.stdout.startswith("[") and process.returncode == 0
     (tmp_path / "paddock_files/bin/paddock").unlink()
-    done = launched(tmp_path, "mcp", ".")
-    assert "this wheel is without the native program" in done.stderr and done.returncode == 3
+    process = launched(tmp_path, "mcp", ".")
+    assert "this wheel is without the native program" in process.stderr and process.returncode == 3

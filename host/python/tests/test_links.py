@@ -28,7 +28,7 @@ def as_allowed(root: Path, path: Path, patch: pytest.MonkeyPatch) -> Workspace:
     return Workspace(root, policy={"allowed_directories": [str(path)]})
 
 
-def as_allowed_for_looks(root: Path, path: Path, patch: pytest.MonkeyPatch) -> Workspace:
+def as_allowed_for_reads(root: Path, path: Path, patch: pytest.MonkeyPatch) -> Workspace:
     return Workspace(root, policy={"allowed_directories": [{"path": str(path), "access": "read-only"}]})
 
 
@@ -53,7 +53,7 @@ def as_state_by_current_directory(root: Path, path: Path, patch: pytest.MonkeyPa
 SETTINGS = [
     as_mount,
     as_allowed,
-    as_allowed_for_looks,
+    as_allowed_for_reads,
     as_workspace,
     as_state,
     as_state_by_environment,
@@ -111,7 +111,7 @@ def test_it_makes_no_difference_by_which_path_a_root_is_named(
         setting(top / "root", bound / "absolute", monkeypatch)
 
 
-def test_a_root_whose_path_changes_while_it_is_resolved_is_what_was_found(
+def test_a_root_is_the_resolved_directory_whatever_takes_its_path(
     top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exchanges a directory at each moment of the resolution: the root is the resolved directory, not the one that took
@@ -148,22 +148,22 @@ def test_paths_are_resolved_as_the_system_resolves_them(top: Path, monkeypatch: 
     paths = ["/", "//", "/..", ".", "..", "../out/./dir//", "absolute/..", "../../l1", "../../l39", "/proc/self/cwd",
              str(top / "root"), "../../other/back/../in", ""]  # fmt: skip
     for path in paths:
-        found = resolve(path)
-        assert found.failure is None, path
-        assert found.location.path == os.path.realpath(path, strict=bool(path)), path
-        assert os.fstat(found.location.directory.descriptor).st_ino == os.stat(path or ".").st_ino, path
+        resolved = resolve(path)
+        assert resolved.failure is None, path
+        assert resolved.location.path == os.path.realpath(path, strict=bool(path)), path
+        assert os.fstat(resolved.location.directory.descriptor).st_ino == os.stat(path or ".").st_ino, path
     failures = [("../../file", errno.ENOTDIR), ("../../file/x", errno.ENOTDIR), ("none", errno.ENOENT),
                 ("none/..", errno.ENOENT), ("../../file/..", errno.ENOTDIR), ("../../loop", errno.ELOOP),
                 ("../../l40", errno.ELOOP), ("x" * 300, errno.ENAMETOOLONG)]  # fmt: skip
     for path, code in failures:
-        found = resolve(path)
-        assert found.failure is not None and found.failure.errno == code, (path, found.failure)
+        resolved = resolve(path)
+        assert resolved.failure is not None and resolved.failure.errno == code, (path, resolved.failure)
     assert resolve("none/a/../b").location.path == str(top / "root/sub/none/b")
     assert len(resolve(top / "l39").links) == MAX_LINKS
 
 
 @pytest.mark.parametrize("bad", ["a\0b", "\ud800"])
-def test_what_is_no_path_is_refused(top: Path, bad: str) -> None:
+def test_invalid_paths_are_refused(top: Path, bad: str) -> None:
     for opening in (
         lambda: Workspace(bad),
         lambda: Workspace(top / "root", mounts=[Mount(bad)]),
@@ -189,7 +189,7 @@ def test_a_current_directory_that_is_not_at_its_path_is_refused(top: Path, monke
         Workspace(".")
 
 
-def test_a_link_of_the_kernel_s_leads_where_it_says_or_nowhere(top: Path) -> None:
+def test_a_procfs_link_leads_to_its_target_or_is_refused(top: Path) -> None:
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("there is no /proc/self/fd")
     descriptor = os.open(top / "root", os.O_RDONLY)

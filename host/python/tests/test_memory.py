@@ -75,7 +75,7 @@ def test_threads_take_turns() -> None:
         assert workspace.read("a").content == "x" + "+" * 40
 
 
-def test_a_tree_goes_with_a_call_that_was_ended() -> None:
+def test_a_terminated_call_loses_the_tree() -> None:
     policy = {"limits": {"max_memory_bytes": 6 << 20, "max_file_bytes": 1 << 30, "max_tree_bytes": 1 << 30}}
     with MemoryWorkspace(policy=policy) as workspace:
         outcome = workspace.call("write_file", {"path": "a", "content": "x" * (4 << 20)})

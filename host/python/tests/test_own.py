@@ -20,10 +20,10 @@ OWN = [".cache/paddock", ".config/paddock", ".local/state/paddock"]
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Creates a home directory with its usual content, and a workspace."""
-    yield from made_home(tmp_path / "home", monkeypatch)
+    yield from home_fixture(tmp_path / "home", monkeypatch)
 
 
-def made_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home_fixture(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("PADDOCK_CACHE_DIR", "PADDOCK_STATE_DIR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
@@ -33,7 +33,7 @@ def made_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield home
 
 
-def check_kept(workspace: Workspace, top: str) -> None:
+def check_hidden(workspace: Workspace, top: str) -> None:
     """Checks that every tool is refused access to Paddock's own files below a home directory at `top`."""
     for own in OWN:
         path = f"{top}/{own}" if top else own
@@ -49,8 +49,8 @@ def check_kept(workspace: Workspace, top: str) -> None:
             outcome = workspace.call(tool, arguments)
             assert outcome.error is not None and outcome.error.code in ("denied", "not-found"), (tool, path, outcome)
             assert tool in ("move", "delete") or outcome.error.code == "denied", (tool, path, outcome)
-    found = workspace.call("glob", {"pattern": "**/*", "include_hidden": True, "include_ignored": True})
-    assert found.ok and ".cwasm" not in found.text and "policy.json" not in found.text, found.text
+    listing = workspace.call("glob", {"pattern": "**/*", "include_hidden": True, "include_ignored": True})
+    assert listing.ok and ".cwasm" not in listing.text and "policy.json" not in listing.text, listing.text
 
 
 def planted(home: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_home_directory_as_root_keeps_it(home: Path, exists: bool) -> None:
     if exists:
         planted(home)
     with Workspace(home) as workspace:
-        check_kept(workspace, "")
+        check_hidden(workspace, "")
         assert workspace.call("write_file", {"path": "work/file.txt", "content": "x"}).ok
 
 
@@ -76,12 +76,12 @@ def test_a_bind_mount_of_a_home_directory_keeps_it(home: Path, exists: bool) -> 
         planted(home)
     with Binding(home, home.parent / "bound") as bound:
         with Workspace(bound) as workspace:
-            check_kept(workspace, "")
+            check_hidden(workspace, "")
         with Workspace(home.parent / "home/work", mounts=[Mount(bound)]) as workspace:
-            check_kept(workspace, "/bound")
+            check_hidden(workspace, "/bound")
         # The home directory is inside the root through a mount, so the path of the root does not show it.
         with Binding(home.parent / "home", home / "work/sub"), Workspace(home / "work") as workspace:
-            check_kept(workspace, "sub")
+            check_hidden(workspace, "sub")
         # The mount is of a part of the home directory, whose path below the root differs from that of the whole.
         planted(home)
         with Binding(home / ".config", home / "work/sub"), Workspace(home / "work") as workspace:
@@ -104,7 +104,7 @@ def test_a_chosen_state_directory_in_a_bind_mount_of_a_root_is_kept(home: Path) 
 
 
 @pytest.mark.parametrize("own", [*OWN, ".cache/paddock/sub", ".local/state/paddock/0123456789abcdef"])
-def test_what_belongs_to_the_program_is_no_root(home: Path, own: str) -> None:
+def test_private_directories_cannot_be_roots(home: Path, own: str) -> None:
     planted(home)
     (home / own).mkdir(exist_ok=True)
     for opening in (
@@ -120,7 +120,7 @@ def test_what_belongs_to_the_program_is_no_root(home: Path, own: str) -> None:
         Workspace(bound / "paddock")
 
 
-def test_the_kernel_s_own_is_no_root_and_kept_in_roots(home: Path) -> None:
+def test_kernel_file_systems_cannot_be_roots_and_are_closed(home: Path) -> None:
     if not os.path.isdir("/proc/self"):
         pytest.skip("there is no /proc")
     with pytest.raises(OpenError, match="belongs to the program"):
@@ -132,10 +132,10 @@ def test_the_kernel_s_own_is_no_root_and_kept_in_roots(home: Path) -> None:
             assert Workspace(home / "work").call("read_file", {"path": "sub/file.txt"}).ok
 
 
-def test_a_home_directory_that_is_not_utf_8_does_not_open_what_it_holds(
+def test_a_home_directory_that_is_not_utf_8_is_refused_as_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = next(made_home(tmp_path / os.fsdecode(b"h\xff"), monkeypatch))
+    home = next(home_fixture(tmp_path / os.fsdecode(b"h\xff"), monkeypatch))
     planted(home)
     # The root contains the cache at a path that cannot be passed to the guest.
     for options in ({}, {"read_only": True}):
@@ -148,7 +148,7 @@ def test_a_home_directory_that_is_not_utf_8_does_not_open_what_it_holds(
     assert len(list((home / ".local/state/paddock").glob("*/lock"))) == 1
     # A root that contains the cache at a valid path opens, and the cache is closed to tools.
     with Binding(home, tmp_path / "bound") as bound, Workspace(bound) as workspace:
-        check_kept(workspace, "")
+        check_hidden(workspace, "")
 
 
 def test_a_link_to_it_that_is_not_utf_8_is_refused_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_link_to_it_that_is_not_utf_8_is_refused_too(home: Path, monkeypatch: 
         Workspace(home)
 
 
-def test_rights_are_those_of_the_directory_by_whatever_path(home: Path) -> None:
+def test_rights_do_not_depend_on_the_path(home: Path) -> None:
     write = {"path": "sub/file.txt", "content": "x"}
     (home / "work/sub/out").mkdir()
     (home / "work/sub/out/file.txt").write_text("out\n")
@@ -188,16 +188,16 @@ def test_rights_are_those_of_the_directory_by_whatever_path(home: Path) -> None:
 
 
 @pytest.mark.parametrize("links", ["/proc/self/fd", "/none"])
-def test_what_is_checked_is_what_is_loaded(home: Path, links: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checked_file_is_the_loaded_file(home: Path, links: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_cache, "MAGIC_LINKS", links)
-    engine, place = Engine(Config()), _cache.opened(home / "cache")
-    assert place is not None
+    engine, cache = Engine(Config()), _cache.opened(home / "cache")
+    assert cache is not None
     # The empty component has only the eight bytes of the header.
     compiled = Component(engine, b"\0asm\x0d\0\x01\0").serialize()
-    _cache.keep(place, "a.cwasm", compiled)
+    _cache.keep(cache, "a.cwasm", compiled)
     file = home / "cache/a.cwasm"
     assert [path.name for path in (home / "cache").iterdir()] == ["a.cwasm"]
-    assert isinstance(_cache.load(engine, place, "a.cwasm"), Component)
+    assert isinstance(_cache.load(engine, cache, "a.cwasm"), Component)
     is_safe = _cache.is_safe
 
     def swapped(*arguments: object) -> bool:
@@ -207,19 +207,19 @@ def test_what_is_checked_is_what_is_loaded(home: Path, links: str, monkeypatch: 
         return checked
 
     monkeypatch.setattr(_cache, "is_safe", swapped)
-    assert isinstance(_cache.load(engine, place, "a.cwasm"), Component)
+    assert isinstance(_cache.load(engine, cache, "a.cwasm"), Component)
     monkeypatch.setattr(_cache, "is_safe", is_safe)
-    assert _cache.load(engine, place, "a.cwasm") is None
-    _cache.keep(place, "a.cwasm", compiled)
+    assert _cache.load(engine, cache, "a.cwasm") is None
+    _cache.keep(cache, "a.cwasm", compiled)
     os.link(file, home / "work/other-name")
-    assert _cache.load(engine, place, "a.cwasm") is None, "it can be changed by its other name"
+    assert _cache.load(engine, cache, "a.cwasm") is None, "it can be changed by its other name"
     (home / "work/other-name").rename(file.with_name("link-target"))
     file.unlink()
     file.symlink_to("link-target")
-    assert _cache.load(engine, place, "a.cwasm") is None and _cache.load(engine, place, "link-target") is not None
+    assert _cache.load(engine, cache, "a.cwasm") is None and _cache.load(engine, cache, "link-target") is not None
     file.unlink()
     os.mkfifo(file)
-    assert _cache.load(engine, place, "a.cwasm") is None, "and it does not wait"
+    assert _cache.load(engine, cache, "a.cwasm") is None, "and it does not wait"
 
 
 def test_the_cache_is_opened_once_and_is_no_link(home: Path) -> None:

@@ -21,10 +21,10 @@ from paddock_files import Workspace
 CALLS = int(os.environ.get("PADDOCK_RACES", "2000"))
 TRIES = 20_000
 """Times that a check and an open are raced, until one is redirected."""
-FIFO_SHARE = 10
+FIFO_EVERY = 10
 """Of so many calls one more is raced with a FIFO: where it opens that, it waits until it is freed."""
 
-LOOKS: list[tuple[str, dict[str, Any]]] = [
+READS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": "dir/secret.txt"}),
     ("read_file", {"path": "file.txt"}),
     ("grep", {"pattern": "SECRET", "path": "dir"}),
@@ -61,11 +61,11 @@ def top(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_swapped_for_a_link_leads_nowhere(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_swapped_links_do_not_lead_outside(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = top / "ws"
     before, workspace, ended = outside(top), Workspace(root, state_dir=top / "state"), {True: 0, False: 0}
     # Reads take less time than changes, so more of them fit between two exchanges.
-    turns = [call for look, change in zip(cycle(LOOKS), CHANGES * len(LOOKS)) for call in (look, look, look, change)]
+    turns = [call for read, change in zip(cycle(READS), CHANGES * len(READS)) for call in (read, read, read, change)]
     with Flipping(root / "dir", root / "flip", root / "file.txt", root / "flip.txt"):
         for tool, arguments in islice(cycle(turns), CALLS):
             outcome = workspace.call(tool, arguments)
@@ -92,15 +92,15 @@ def checked_and_read(root: Path) -> str | None:
 
 def outside(top: Path) -> dict[str, Any]:
     """Returns names, contents and times, so that an entry that was added and removed again is noticed too."""
-    return dict(seen(top / "outside"))
+    return dict(states_below(top / "outside"))
 
 
-def seen(path: Path) -> Iterator[tuple[str, Any]]:
-    found = path.lstat()
-    yield str(path), (found.st_mode, found.st_mtime_ns, found.st_ctime_ns, path.is_dir() or path.read_bytes())
+def states_below(path: Path) -> Iterator[tuple[str, Any]]:
+    status = path.lstat()
+    yield str(path), (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, path.is_dir() or path.read_bytes())
     if path.is_dir():
         for each in path.iterdir():
-            yield from seen(each)
+            yield from states_below(each)
 
 
 def test_a_fifo_that_is_swapped_in_hangs_no_call(top: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_fifo_that_is_swapped_in_hangs_no_call(top: Path) -> None:
     workspace, counts = Workspace(top / "ws", state_dir=False), {"read": 0, "refused": 0}
     longest = 0.0
     with Flipping(top / "ws/inside.txt", top / "ws/fifo", pause_s=0.002):
-        for _ in range(CALLS // FIFO_SHARE):
+        for _ in range(CALLS // FIFO_EVERY):
             started = time.monotonic()
             outcome = workspace.call("read_file", {"path": "inside.txt"})
             longest = max(longest, time.monotonic() - started)

@@ -14,13 +14,13 @@ def test_its_program_runs(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The colour is red.\n")
     program = PAGE.split("```python\n")[1].split("```")[0]
     program += "print(len(definitions), definitions[0]['type'])\n"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "notes.txt" in done.stdout and "The colour is red." in done.stdout and done.stdout.endswith(" function\n")
+    proc = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert proc.returncode == 0, proc.stderr
+    assert "notes.txt" in proc.stdout and "The colour is red." in proc.stdout and proc.stdout.endswith(" function\n")
     assert (tmp_path / "notes.txt").read_text() == "The color is red.\n"
 
 
-def test_what_it_names_is_there() -> None:
+def test_named_files_exist() -> None:
     import paddock_files
 
     for name in ("Outcome", "ToolError", "MemoryWorkspace", "Replacement", "Workspace"):

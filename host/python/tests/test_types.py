@@ -17,34 +17,34 @@ HERE = Path(__file__).parent.parent
 
 
 def test_they_are_made_from_wit() -> None:
-    done = subprocess.run([sys.executable, str(HERE / "generate.py"), "--check"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, str(HERE / "generate.py"), "--check"], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
 def test_the_component_has_the_records() -> None:
-    found: dict[str, Any] = {}
+    types_by_name: dict[str, Any] = {}
     component = runtime().component
     for name, item in component.type.exports(runtime().engine).items():
         # Only hosts that run commands need these functions, and this host does not.
         if name.startswith("paddock:files/commands@"):
             continue
         if name.startswith("paddock:files/") and isinstance(item.ty, wasm.ComponentInstanceType):
-            found |= {name: inner.ty for name, inner in item.ty.exports(runtime().engine).items()}
+            types_by_name |= {name: inner.ty for name, inner in item.ty.exports(runtime().engine).items()}
     assert f"paddock:files/files@{VERSION}" in component.type.exports(runtime().engine)
-    seen = 0
-    for name, (made, fields) in types.RECORDS.items():
-        record = found[name]
+    count = 0
+    for name, (record_type, fields) in types.RECORDS.items():
+        record = types_by_name[name]
         assert isinstance(record, wasm.RecordType), name
         assert [(field, shape_of(kind)) for field, kind in record.fields] == [
             (field, plain(of)) for field, of in fields
         ], name
-        if made is not None:
-            hints = typing.get_type_hints(made, vars(types) | {"ToolError": Exception})
+        if record_type is not None:
+            hints = typing.get_type_hints(record_type, vars(types) | {"ToolError": Exception})
             assert list(hints) == [field.replace("-", "_") for field, _ in fields], name
-        seen += 1
+        count += 1
     for name, cases in types.ENUMS.items():
-        assert frozenset(found[name].names) == cases, name
-    assert seen > 40
+        assert frozenset(types_by_name[name].names) == cases, name
+    assert count > 40
 
 
 def plain(shape: Any) -> Any:

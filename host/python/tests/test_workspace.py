@@ -45,10 +45,10 @@ def test_a_call_and_the_same_with_types(root: Path) -> None:
         assert isinstance(entries[1].outcome, ToolError) and entries[1].outcome.code == "not-found"
         workspace.restore("a.txt")
         assert (root / "a.txt").read_text() == "one\ntwo\n"
-        assert [entry.verb for entry in workspace.history().entries] == ["restore", "edit"]
+        assert [entry.operation for entry in workspace.history().entries] == ["restore", "edit"]
 
 
-def test_failures_say_what_to_do(root: Path) -> None:
+def test_errors_have_hints(root: Path) -> None:
     workspace = Workspace(root)
     outcome = workspace.call("read_file", {"path": "b.txt"})
     assert outcome.error == ToolError(
@@ -93,7 +93,7 @@ def test_errors_of_typed_operations_name_methods_of_this_host(root: Path) -> Non
         (lambda workspace: workspace.write("a.txt", "1", append=1), "`append` is 1, which is not True or False"),
     ],
 )
-def test_what_the_types_cannot_hold_is_refused_before_the_call(root: Path, call: Any, message: str) -> None:
+def test_values_outside_of_their_types_are_refused_before_the_call(root: Path, call: Any, message: str) -> None:
     with pytest.raises(ToolError) as raised:
         call(Workspace(root))
     assert raised.value.code == "invalid-argument" and raised.value.message.startswith(message)
@@ -107,7 +107,7 @@ def test_arguments_that_are_no_json_are_values(root: Path) -> None:
         assert outcome.to_json().startswith('{"ok":false,"error":{"code":"invalid-argument"')
 
 
-def test_what_cannot_be_opened_says_why(root: Path, tmp_path: Path) -> None:
+def test_a_failed_open_has_a_reason(root: Path, tmp_path: Path) -> None:
     for bad in (tmp_path / "none", root / "a.txt"):
         with pytest.raises(paddock_files.OpenError, match=f"cannot open the root `{bad}`"):
             Workspace(bad)
@@ -148,8 +148,8 @@ def test_a_wrong_policy_is_refused(root: Path, policy: Any, message: str) -> Non
 def test_a_missing_component_says_how_to_get_one(root: Path, tmp_path: Path) -> None:
     package = Path(paddock_files.__file__).parent
     bare = shutil.copytree(package, tmp_path / "bare/paddock_files", ignore=shutil.ignore_patterns("*.wasm"))
-    told = run(OPENED, root, PYTHONPATH=str(bare.parent))
-    assert told.startswith("ComponentError cannot read the component") and "pip install ./host/python" in told
+    output = run(OPENED, root, PYTHONPATH=str(bare.parent))
+    assert output.startswith("ComponentError cannot read the component") and "pip install ./host/python" in output
     (root / "text.wasm").write_text("no component")
     (root / "empty.wasm").write_bytes(b"\0asm\x0d\0\x01\0")
     for name, cause in (
@@ -157,9 +157,9 @@ def test_a_missing_component_says_how_to_get_one(root: Path, tmp_path: Path) -> 
         ("text", "cannot load"),
         ("empty", "of another version"),
     ):
-        told = run(OPENED, root, PADDOCK_COMPONENT=str(root / f"{name}.wasm"))
-        assert told.startswith("ComponentError") and cause in told, told
-        assert f"{name}.wasm`; without it the one in the wheel is taken" in told
+        output = run(OPENED, root, PADDOCK_COMPONENT=str(root / f"{name}.wasm"))
+        assert output.startswith("ComponentError") and cause in output, output
+        assert f"{name}.wasm`; without it the one in the wheel is taken" in output
 
 
 OPENED = """
@@ -229,16 +229,16 @@ def test_threads_share_a_workspace(root: Path) -> None:
 def test_calls_leave_other_threads_alone(root: Path) -> None:
     for number in range(2_000):
         (root / f"{number}.txt").write_text("some text\n" * 50)
-    workspace, turns, done = Workspace(root), 0, threading.Event()
+    workspace, turns, finished = Workspace(root), 0, threading.Event()
 
     def search() -> None:
         for _ in range(3):
             assert workspace.call("grep", {"pattern": "none of it"}).ok
-        done.set()
+        finished.set()
 
     searching = threading.Thread(target=search)
     searching.start()
-    while not done.is_set():
+    while not finished.is_set():
         time.sleep(0.001)
         turns += 1
     searching.join()
@@ -294,26 +294,26 @@ def test_the_state_is_the_users_and_private(root: Path) -> None:
     assert (root / ".paddock").is_dir()
 
 
-def test_the_compiled_component_is_private_and_what_others_can_write_is_not_loaded(tmp_path: Path) -> None:
+def test_the_compiled_component_is_private_and_a_writable_cache_is_not_loaded(tmp_path: Path) -> None:
     program = "import paddock_files; paddock_files.Workspace('.')"
     cache = tmp_path / "above" / "cache"
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
-    [kept] = cache.iterdir()
-    assert cache.stat().st_mode & 0o777 == 0o700 and kept.stat().st_mode & 0o777 == 0o600
-    first = kept.stat().st_mtime_ns
+    [entry] = cache.iterdir()
+    assert cache.stat().st_mode & 0o777 == 0o700 and entry.stat().st_mode & 0o777 == 0o600
+    first = entry.stat().st_mtime_ns
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
-    assert kept.stat().st_mtime_ns == first, "it was compiled again"
+    assert entry.stat().st_mtime_ns == first, "it was compiled again"
     # A truncated file does not load, and a file that another user could have written is not loaded at all.
-    kept.write_bytes(kept.read_bytes()[:1000])
-    kept.chmod(0o666)
+    entry.write_bytes(entry.read_bytes()[:1000])
+    entry.chmod(0o666)
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
-    assert kept.stat().st_mode & 0o777 == 0o600 and kept.stat().st_size > 1_000_000
+    assert entry.stat().st_mode & 0o777 == 0o600 and entry.stat().st_size > 1_000_000
     cache.chmod(0o777)
-    assert _cache.is_safe(kept.stat(), stat.S_ISREG) and not _cache.is_safe(cache.stat(), stat.S_ISDIR)
+    assert _cache.is_safe(entry.stat(), stat.S_ISREG) and not _cache.is_safe(cache.stat(), stat.S_ISDIR)
     assert _cache.opened(cache) is None
     for mode in (0o622, 0o602):
-        kept.chmod(mode)
-        assert not _cache.is_safe(kept.stat(), stat.S_ISREG)
+        entry.chmod(mode)
+        assert not _cache.is_safe(entry.stat(), stat.S_ISREG)
 
 
 def code(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> str:
@@ -322,12 +322,12 @@ def code(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> str:
 
 
 def run(program: str, directory: Path, **environment: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         cwd=directory,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout

@@ -109,11 +109,11 @@ fn show(file: &Path, limit: usize, json: bool) -> anyhow::Result<ExitCode> {
     let records: Vec<Option<Record>> = lines.iter().map(|line| serde_json::from_str(line).ok()).collect();
     let ended: HashSet<&str> =
         records.iter().flatten().filter(|record| record.event == "end").map(|record| record.call.as_str()).collect();
-    let is_shown = |record: &&Option<Record>| {
+    let matches_filter = |record: &&Option<Record>| {
         record.as_ref().is_none_or(|record| record.event != "start" || !ended.contains(record.call.as_str()))
     };
-    let shown: Vec<_> = records.iter().filter(is_shown).collect();
-    for record in shown.iter().skip(shown.len().saturating_sub(limit)) {
+    let records_to_print: Vec<_> = records.iter().filter(matches_filter).collect();
+    for record in records_to_print.iter().skip(records_to_print.len().saturating_sub(limit)) {
         writeln!(stdout, "{}", record.as_ref().map_or_else(|| "no record".to_owned(), line))?;
     }
     Ok(status(true))

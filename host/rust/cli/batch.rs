@@ -55,7 +55,7 @@ fn call(workspace: &Workspace, line: &[u8], dialect: &str) -> Outcome {
         Ok(line) => {
             let options = CallOptions::dialect(line.dialect.as_deref().unwrap_or(dialect));
             let arguments = line.arguments.as_deref().map_or("{}", RawValue::get);
-            progress::shown(&options.progress, || workspace.call_with(&line.tool, arguments, &options))
+            progress::with_progress(&options.progress, || workspace.call_with(&line.tool, arguments, &options))
         }
         Err(cause) => Outcome::invalid_argument(format!("a line is {{\"tool\", \"arguments\", \"dialect\"}}: {cause}")),
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let arguments = if args.arguments == "-" { read_stdin()? } else { Ok(args.arguments) };
     let outcome = arguments.map_or_else(Outcome::invalid_argument, |arguments| {
         let options = CallOptions::dialect(args.workspace.dialect.as_str());
-        progress::shown(&options.progress, || workspace.call_with(&args.tool, &arguments, &options))
+        progress::with_progress(&options.progress, || workspace.call_with(&args.tool, &arguments, &options))
     });
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&outcome)?)?;
     workspace.end_sessions();

@@ -49,13 +49,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn line(entry: &HistoryEntry) -> String {
     // Escaped, since a path can contain line breaks and control characters.
     let paths: Vec<_> = entry.paths.iter().map(|path| path.escape_debug().to_string()).collect();
-    let [backup, time, verb] = [&entry.backup, &entry.time, &entry.verb].map(|text| escape(text));
-    format!("{backup}  {time}  {verb:<7} {:>9}  {}", entry.size, paths.join(", "))
+    let [backup, time, operation] = [&entry.backup, &entry.time, &entry.operation].map(|text| escape(text));
+    format!("{backup}  {time}  {operation:<7} {:>9}  {}", entry.size, paths.join(", "))
 }
 
 fn json(entry: &HistoryEntry) -> String {
-    let HistoryEntry { backup, time, verb, paths, size } = entry;
-    serde_json::json!({ "backup": backup, "time": time, "verb": verb, "paths": paths, "size": size }).to_string()
+    let HistoryEntry { backup, time, operation, paths, size } = entry;
+    serde_json::json!({ "backup": backup, "time": time, "operation": operation, "paths": paths, "size": size })
+        .to_string()
 }
 
 #[cfg(test)]
@@ -68,7 +69,7 @@ mod tests {
         let entry = HistoryEntry {
             backup: forged.clone(),
             time: forged.clone(),
-            verb: forged.clone(),
+            operation: forged.clone(),
             paths: vec![forged],
             size: 1,
         };

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-mod ask;
+mod approval_prompt;
 mod audit;
 mod batch;
 mod call;

@@ -108,7 +108,7 @@ impl Named {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let done = match args.act {
+    let result = match args.act {
         Act::List { workspace } => {
             for name in workspace.open()?.overlays()? {
                 writeln!(std::io::stdout(), "{name}")?;
@@ -129,7 +129,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             named.open()?.rollback(&checkpoint).map(|()| format!("as it was at `{checkpoint}`\n"))
         }
     };
-    match done {
+    match result {
         Ok(text) => {
             write!(std::io::stdout(), "{text}")?;
             Ok(status(true))
@@ -146,8 +146,8 @@ fn failed(error: ToolError) -> anyhow::Result<ExitCode> {
 fn overview(workspace: &Workspace) -> Result<String, ToolError> {
     let diff = workspace.diff(&[], false)?;
     let moved: HashSet<&str> = diff.differences.iter().filter_map(|new| new.moved_from.as_deref()).collect();
-    let shown = diff.differences.iter().filter(|difference| !moved.contains(difference.path.as_str()));
-    let mut text: String = shown.map(line).collect();
+    let visible = diff.differences.iter().filter(|difference| !moved.contains(difference.path.as_str()));
+    let mut text: String = visible.map(line).collect();
     if diff.differences.is_empty() {
         text.push_str("nothing differs from the base\n");
     }
@@ -177,34 +177,34 @@ fn line(difference: &Difference) -> String {
 }
 
 fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Result<ExitCode> {
-    let done = match workspace.commit(paths, merge) {
-        Ok(done) => done,
+    let commit = match workspace.commit(paths, merge) {
+        Ok(commit) => commit,
         Err(error) => return failed(error),
     };
     let mut stdout = std::io::stdout().lock();
-    if !done.conflicts.is_empty() {
-        for conflict in &done.conflicts {
-            write!(stdout, "{}", shown(conflict))?;
+    if !commit.conflicts.is_empty() {
+        for conflict in &commit.conflicts {
+            write!(stdout, "{}", conflict_text(conflict))?;
         }
         let hint = if merge { "" } else { "; `--merge` takes what was changed at different places" };
-        writeln!(stdout, "nothing was committed: {} in conflict{hint}", done.conflicts.len())?;
+        writeln!(stdout, "nothing was committed: {} in conflict{hint}", commit.conflicts.len())?;
         return Ok(status(false));
     }
-    let changed: Vec<_> = done.changes.iter().map(|change| change.path.clone()).collect();
+    let changed: Vec<_> = commit.changes.iter().map(|change| change.path.clone()).collect();
     writeln!(stdout, "committed: {}", listed(&changed))?;
-    if !done.merged.is_empty() {
-        writeln!(stdout, "merged: {}", listed(&done.merged))?;
+    if !commit.merged.is_empty() {
+        writeln!(stdout, "merged: {}", listed(&commit.merged))?;
     }
-    for note in &done.notes {
+    for note in &commit.notes {
         writeln!(stdout, "{}", escape(note))?;
     }
-    if let Some(backup) = &done.backup {
+    if let Some(backup) = &commit.backup {
         writeln!(stdout, "`paddock restore --backup {}` undoes it", escape(backup))?;
     }
     Ok(status(true))
 }
 
-fn shown(conflict: &Conflict) -> String {
+fn conflict_text(conflict: &Conflict) -> String {
     let part = |title: &str, diff: &str| if diff.is_empty() { String::new() } else { format!("{title}\n{diff}") };
     let (theirs, ours) = (part("in the base:", &conflict.theirs), part("in the overlay:", &conflict.ours));
     format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), escape(&conflict.cause))

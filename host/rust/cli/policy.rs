@@ -68,7 +68,7 @@ fn show(args: &Show) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "{}", serde_json::to_string(&Outcome::from(error))?)?;
         return Ok(status(false));
     }
-    let settings = args.workspace.levels()?.effective(dialect)?;
+    let settings = args.workspace.layers()?.effective(dialect)?;
     if args.json {
         let member = |setting: Setting| (setting.name, json!({ "value": setting.value, "from": setting.origins }));
         let members: Map<_, _> = settings.into_iter().map(member).collect();

@@ -14,26 +14,26 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `work`, and prints its progress on the terminal meanwhile.
-pub(super) fn shown<R>(progress: &Progress, work: impl FnOnce() -> R) -> R {
+pub(super) fn with_progress<R>(progress: &Progress, work: impl FnOnce() -> R) -> R {
     if !std::io::stderr().is_terminal() {
         return work();
     }
     thread::scope(|scope| {
-        let (done, waiting) = channel::<()>();
+        let (finished, waiting) = channel::<()>();
         scope.spawn(move || {
-            let mut shown = false;
+            let mut is_visible = false;
             let mut wait = PATIENCE;
             while waiting.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 // The work continues if the terminal is closed.
                 let _ = write!(std::io::stderr(), "\r{} files and directories opened", progress.opened());
-                (shown, wait) = (true, INTERVAL);
+                (is_visible, wait) = (true, INTERVAL);
             }
-            if shown {
+            if is_visible {
                 let _ = write!(std::io::stderr(), "\r\x1b[K");
             }
         });
         let result = work();
-        drop(done);
+        drop(finished);
         result
     })
 }

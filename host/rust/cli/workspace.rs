@@ -9,7 +9,7 @@ use std::str::FromStr;
 use paddock::Container;
 use paddock::{Access, Builder, Error, Layers, Workspace};
 
-use super::ask;
+use super::approval_prompt;
 use super::memory::Memory;
 
 #[derive(Clone, clap::Args)]
@@ -125,7 +125,7 @@ impl Options {
     /// Opens the workspace that the options describe. A call that needs approval prompts the person at the
     /// terminal.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
-        self.build(ask::at_terminal(self.builder()?))
+        self.build(approval_prompt::at_terminal(self.builder()?))
     }
 
     /// Opens the workspace that a builder from [`Self::builder`] describes.
@@ -144,7 +144,7 @@ impl Options {
 
     /// Returns a builder for the workspace that the options describe.
     pub(crate) fn builder(&self) -> anyhow::Result<Builder> {
-        let mut builder = self.place()?;
+        let mut builder = self.base_builder()?;
         if let Some(threads) = self.threads {
             builder = builder.threads(threads.get());
         }
@@ -177,7 +177,7 @@ impl Options {
     }
 
     /// Loads the layers of the policy. The options are the highest layer.
-    pub(crate) fn levels(&self) -> Result<Layers, Error> {
+    pub(crate) fn layers(&self) -> Result<Layers, Error> {
         #[cfg(target_os = "linux")]
         if let Some(container) = self.container()? {
             return self.on(Layers::load_in(&container)?);
@@ -189,23 +189,23 @@ impl Options {
         self.on(Layers::load(workspace)?)
     }
 
-    fn on(&self, mut levels: Layers) -> Result<Layers, Error> {
+    fn on(&self, mut layers: Layers) -> Result<Layers, Error> {
         if let Some(file) = &self.policy {
-            levels = levels.file(file)?;
+            layers = layers.file(file)?;
         }
-        levels = self.set.iter().try_fold(levels, |levels, assignment| levels.set(assignment))?;
-        if self.read_only { levels.read_only() } else { Ok(levels) }
+        layers = self.set.iter().try_fold(layers, |layers, assignment| layers.set(assignment))?;
+        if self.read_only { layers.read_only() } else { Ok(layers) }
     }
 
     /// Returns a builder with the directories or the container, and their policy.
-    fn place(&self) -> Result<Builder, Error> {
+    fn base_builder(&self) -> Result<Builder, Error> {
         #[cfg(target_os = "linux")]
         if let Some(container) = self.container()? {
             return Workspace::builder().container(&container).policy_layers(&self.on(Layers::load_in(&container)?)?);
         }
         let mut builder = Workspace::builder();
         if self.memory.is_set() {
-            return builder.policy_layers(&self.levels()?);
+            return builder.policy_layers(&self.layers()?);
         }
         for (index, root) in self.root.iter().enumerate() {
             builder = match index {
@@ -213,7 +213,7 @@ impl Options {
                 _ => builder.further_root(&root.directory, root.access),
             };
         }
-        builder.policy_layers(&self.levels()?)
+        builder.policy_layers(&self.layers()?)
     }
     /// Opens the container, if one replaces the directories.
     #[cfg(target_os = "linux")]

@@ -58,7 +58,7 @@ pub struct Grant(String);
 pub(crate) struct ApprovalSigner {
     key: Option<[u8; 32]>,
     /// Unused grants, with their expiry.
-    given: Mutex<HashMap<Grant, SystemTime>>,
+    open_grants: Mutex<HashMap<Grant, SystemTime>>,
 }
 
 impl ApprovalSigner {
@@ -66,7 +66,7 @@ impl ApprovalSigner {
     /// nothing.
     pub(crate) fn new() -> Self {
         let mut key = [0; 32];
-        Self { key: getrandom::fill(&mut key).is_ok().then_some(key), given: Mutex::default() }
+        Self { key: getrandom::fill(&mut key).is_ok().then_some(key), open_grants: Mutex::default() }
     }
 
     /// Returns the key in hexadecimal, for the guest.
@@ -81,19 +81,19 @@ impl ApprovalSigner {
         let mut nonce = [0; 16];
         // A grant without a unique number is not signed.
         let is_fresh = getrandom::fill(&mut nonce).is_ok();
-        let said = format!("{expires_ms:x}.{}", hex(&nonce));
-        let signature = self.key.filter(|_| is_fresh).map(|key| sign(&key, &said, &plan.digest));
-        let grant = Grant(format!("{said}.{}", signature.unwrap_or_default()));
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        given.retain(|_, expires| *expires > SystemTime::now());
-        given.insert(grant.clone(), expires);
+        let validity = format!("{expires_ms:x}.{}", hex(&nonce));
+        let signature = self.key.filter(|_| is_fresh).map(|key| sign(&key, &validity, &plan.digest));
+        let grant = Grant(format!("{validity}.{}", signature.unwrap_or_default()));
+        let mut open_grants = self.open_grants.lock().unwrap_or_else(PoisonError::into_inner);
+        open_grants.retain(|_, expires| *expires > SystemTime::now());
+        open_grants.insert(grant.clone(), expires);
         grant
     }
 
     /// Returns the decision for the guest from a grant, which is valid once.
     pub(crate) fn take(&self, grant: &Grant) -> approval::Decision {
-        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).remove(grant);
-        match given {
+        let expires = self.open_grants.lock().unwrap_or_else(PoisonError::into_inner).remove(grant);
+        match expires {
             Some(expires) if expires > SystemTime::now() => approval::Decision::Approved(grant.0.clone()),
             Some(_) => approval::Decision::Refused("the approval came too late".to_owned()),
             None => approval::Decision::Refused("the approval was used before, or not given here".to_owned()),
@@ -111,8 +111,8 @@ impl ApprovalSigner {
 }
 
 /// Returns the HMAC that `wit/approval.wit` specifies.
-fn sign(key: &[u8], said: &str, digest: &str) -> String {
+fn sign(key: &[u8], validity: &str, digest: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return String::new() };
-    mac.update(format!("paddock approval 1\n{said}\n{digest}").as_bytes());
+    mac.update(format!("paddock approval 1\n{validity}\n{digest}").as_bytes());
     hex(&mac.finalize().into_bytes())
 }

@@ -227,12 +227,12 @@ pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report>
 ///
 /// The error of the file system if the file cannot be read.
 pub fn last(path: impl AsRef<Path>, max: usize) -> io::Result<Vec<String>> {
-    let mut kept = VecDeque::new();
+    let mut last_lines = VecDeque::new();
     for line in BufReader::new(file::open_to_read(path.as_ref())?).split(b'\n') {
-        kept.push_back(String::from_utf8_lossy(&line?).into_owned());
-        if kept.len() > max {
-            kept.pop_front();
+        last_lines.push_back(String::from_utf8_lossy(&line?).into_owned());
+        if last_lines.len() > max {
+            last_lines.pop_front();
         }
     }
-    Ok(kept.into())
+    Ok(last_lines.into())
 }

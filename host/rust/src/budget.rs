@@ -42,7 +42,7 @@ impl CallBudget {
     }
 
     /// Returns whether the call must end now.
-    pub(crate) fn stop(&self) -> Option<Interruption> {
+    pub(crate) fn interruption(&self) -> Option<Interruption> {
         if self.cancel.is_cancelled() {
             return Some(Interruption::Cancelled);
         }
@@ -51,6 +51,6 @@ impl CallBudget {
 
     /// Returns the decision in the form that the engine requires.
     pub(crate) fn check(&self) -> wasmtime::Result<UpdateDeadline> {
-        self.stop().map_or(Ok(UpdateDeadline::Continue(1)), |stop| Err(stop.into()))
+        self.interruption().map_or(Ok(UpdateDeadline::Continue(1)), |interruption| Err(interruption.into()))
     }
 }

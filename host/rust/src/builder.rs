@@ -62,9 +62,9 @@ impl fmt::Debug for Builder {
         // Values of variables can be secrets.
         let variables: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
         let roots: Vec<_> = self.roots.iter().map(|root| (&root.host, root.access)).collect();
-        let mut shown = f.debug_struct("Builder");
-        shown.field("roots", &roots).field("settings", &self.settings).field("variables", &variables);
-        shown.field("dialect", &self.dialect).field("overlay", &self.overlay).finish_non_exhaustive()
+        let mut debug = f.debug_struct("Builder");
+        debug.field("roots", &roots).field("settings", &self.settings).field("variables", &variables);
+        debug.field("dialect", &self.dialect).field("overlay", &self.overlay).finish_non_exhaustive()
     }
 }
 
@@ -257,10 +257,10 @@ impl Builder {
             Some(workspace) => self.state.clone().resolve(&workspace, &mounts).map_err(Error::State)?,
             None => None,
         };
-        let said = self.settings.all()?;
-        let audit = self.audit.clone().or_else(|| in_state(&policy, said, state.as_ref()));
-        let kept = (self.event_file.as_deref(), audit);
-        let listeners = Listeners::of(self.listeners.clone(), kept, state.as_ref(), &mounts)?;
+        let all_settings = self.settings.all()?;
+        let audit = self.audit.clone().or_else(|| in_state(&policy, all_settings, state.as_ref()));
+        let record_files = (self.event_file.as_deref(), audit);
+        let listeners = Listeners::of(self.listeners.clone(), record_files, state.as_ref(), &mounts)?;
         let own = self.own_files(state.as_ref(), listeners.as_ref(), commands.as_ref())?;
         let guarded = Arc::new(Guarded::new(&mounts, &own));
         let paths = match mounts.iter().any(|mount| mount.is_contained) {
@@ -271,7 +271,7 @@ impl Builder {
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
         let host = Host::new(backend, paths, &signer, listeners.is_some());
-        let guest_settings = policy::environment(said, self.dialect.as_deref(), backend, &mounts, host)?;
+        let guest_settings = policy::environment(all_settings, self.dialect.as_deref(), backend, &mounts, host)?;
         let environment = with_policy(self.environment, guest_settings)?;
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         let tree_locks = state.as_ref().map(|_| TreeLocks::new(&mounts)).transpose().map_err(Error::State)?.flatten();

@@ -96,11 +96,11 @@ fn keep(cache: &Directory, name: &str, compiled: &[u8]) -> io::Result<()> {
     let new = format!("{name}.{}.new", std::process::id());
     let opened = cache.open_file(&new, private_file().create_new(true));
     let written = opened.and_then(|mut file: File| file.write_all(compiled));
-    let kept = written.and_then(|()| cache.entries().rename(&new, cache.entries(), name));
-    if kept.is_err() {
+    let result = written.and_then(|()| cache.entries().rename(&new, cache.entries(), name));
+    if result.is_err() {
         let _ = cache.entries().remove_file(&new);
     }
-    kept
+    result
 }
 
 /// Returns a name that is unique for the component, the build of the runtime and the type of processor.
@@ -157,7 +157,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_others_can_write_is_not_loaded() {
+    fn a_cache_writable_by_others_is_not_loaded() {
         let (engine, dir) = (Engine::default(), tempfile::tempdir().unwrap());
         let (cache, file) = (Directory::open(dir.path()).unwrap(), dir.path().join("a.cwasm"));
         fs::write(&file, compiled(&engine)).unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_is_kept_and_found_again() {
+    fn a_compiled_component_is_cached_and_loaded() {
         let (engine, dir) = (Engine::default(), tempfile::tempdir().unwrap());
         let (cache, name) = (Directory::open(dir.path()).unwrap(), file_name(&engine, "none"));
         let compiled = compiled(&engine);

@@ -22,6 +22,6 @@ impl Call<'_> {
 
     /// Asks the guest of the call for the accessed paths. Returns false if that guest cannot be called again.
     pub(crate) fn account(&self, guest: &mut Sandbox) -> bool {
-        self.watch.is_none_or(|watch| watch.ask(guest))
+        self.watch.is_none_or(|watch| watch.query_accessed_paths(guest))
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_says_is_the_source_and_said_once() {
+    fn the_system_message_is_the_source_and_appears_once() {
         let cause = io::Error::from(io::ErrorKind::NotFound);
         let error = Error::Root { path: "/none".into(), cause };
         assert_eq!(error.to_string(), "cannot open the root `/none`");

@@ -23,7 +23,7 @@ const DETAILED_FILES: usize = 16;
 const LINKS: usize = 8;
 /// Number of fingerprints after a change that read the file again: the file can change twice within the resolution of
 /// its modification time.
-const UNSETTLED_LOOKS: u8 = 2;
+const UNSETTLED_CHECKS: u8 = 2;
 /// State at a path where a tool may show nothing. It is the same whether nothing exists there or the policy or
 /// `.agentignore` hides it: otherwise, the fingerprint would reveal that a hidden file is created or deleted.
 const NOTHING: &str = "nothing";
@@ -79,13 +79,14 @@ impl Workspace {
     ) -> Result<Fingerprint, ToolError> {
         let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
         let call = Call { options: Some(&options), ..Call::unwatched(false) };
-        let seen = self.guests().run(&call, async |guest, store| Looking { guest, store, before }.at(path).await)?;
-        seen.or_else(|error| match error.code {
+        let fingerprint =
+            self.guests().run(&call, async |guest, store| Inspector { guest, store, before }.at(path).await)?;
+        fingerprint.or_else(|error| match error.code {
             ErrorCode::Cancelled | ErrorCode::LimitExceeded | ErrorCode::BackendGone | ErrorCode::Io => Err(error),
             _ => Ok(Fingerprint {
                 metadata: NOTHING.to_owned(),
                 etag: None,
-                unsettled: UNSETTLED_LOOKS,
+                unsettled: UNSETTLED_CHECKS,
                 error: Some(error),
             }),
         })
@@ -93,16 +94,16 @@ impl Workspace {
 }
 
 /// Determination of a fingerprint by one guest.
-struct Looking<'l> {
+struct Inspector<'l> {
     guest: &'l Guest,
     store: &'l mut Store<State>,
     before: Option<&'l Fingerprint>,
 }
 
-type Seen<T> = wasmtime::Result<Result<T, ToolError>>;
+type Inspection<T> = wasmtime::Result<Result<T, ToolError>>;
 
-impl Looking<'_> {
-    async fn at(mut self, path: &str) -> Seen<Fingerprint> {
+impl Inspector<'_> {
+    async fn at(mut self, path: &str) -> Inspection<Fingerprint> {
         let mut path = path.to_owned();
         let mut metadata = String::new();
         for _ in 0..LINKS {
@@ -116,16 +117,16 @@ impl Looking<'_> {
             match (stat.kind, stat.link_target) {
                 (EntryKind::File, _) => return self.file(&path, metadata).await,
                 (EntryKind::Directory, _) => return self.directory(path, metadata).await,
-                (EntryKind::Link, Some(target)) => path = beside(&path, &target),
+                (EntryKind::Link, Some(target)) => path = link_target_path(&path, &target),
                 _ => break,
             }
         }
         Ok(Ok(Fingerprint { metadata, etag: None, unsettled: 0, error: None }))
     }
 
-    async fn file(&mut self, path: &str, metadata: String) -> Seen<Fingerprint> {
+    async fn file(&mut self, path: &str, metadata: String) -> Inspection<Fingerprint> {
         let same = self.before.filter(|before| before.metadata == metadata);
-        let unsettled = same.map_or(UNSETTLED_LOOKS, |before| before.unsettled.saturating_sub(1));
+        let unsettled = same.map_or(UNSETTLED_CHECKS, |before| before.unsettled.saturating_sub(1));
         let etag = match same.filter(|before| before.unsettled == 0) {
             Some(before) => before.etag.clone(),
             None => match self.stat(path, false).await? {
@@ -136,7 +137,7 @@ impl Looking<'_> {
         Ok(Ok(Fingerprint { metadata, etag, unsettled, error: None }))
     }
 
-    async fn directory(&mut self, path: String, mut metadata: String) -> Seen<Fingerprint> {
+    async fn directory(&mut self, path: String, mut metadata: String) -> Inspection<Fingerprint> {
         let files = match self.newest_files(&path, &mut metadata).await? {
             Ok(files) => files,
             Err(error) => return Ok(Err(error)),
@@ -159,7 +160,7 @@ impl Looking<'_> {
 
     /// Returns the newest files below a directory, and adds the totals to `metadata`. The times of directories are left
     /// out, and so is the place of directories among the newest entries: hidden entries change them.
-    async fn newest_files(&mut self, path: &str, metadata: &mut String) -> Seen<Vec<Entry>> {
+    async fn newest_files(&mut self, path: &str, metadata: &mut String) -> Inspection<Vec<Entry>> {
         let mut all = ListArgs { depth: u32::MAX, sort: ListSort::Modified, limit: PAGE, ..ListArgs::new(path) };
         let mut files = Vec::new();
         loop {
@@ -180,25 +181,25 @@ impl Looking<'_> {
     }
 
     /// Returns a hash of the paths below a directory, with those of directories.
-    async fn paths(&mut self, path: String) -> Seen<u64> {
+    async fn paths(&mut self, path: String) -> Inspection<u64> {
         let mut all = GlobArgs { path, directories: true, limit: PAGE, ..GlobArgs::new("*") };
         let (mut hasher, mut count) = (DefaultHasher::new(), 0);
         loop {
-            let found = match self.guest.search(&mut *self.store)?.call_glob(&mut *self.store, &all).await? {
-                Ok(found) => found,
+            let glob = match self.guest.search(&mut *self.store)?.call_glob(&mut *self.store, &all).await? {
+                Ok(glob) => glob,
                 Err(error) => return Ok(Err(error)),
             };
-            let paths = found.paths.get(..found.paths.len().min(PATHS.saturating_sub(count))).unwrap_or_default();
+            let paths = glob.paths.get(..glob.paths.len().min(PATHS.saturating_sub(count))).unwrap_or_default();
             paths.iter().for_each(|path| path.hash(&mut hasher));
             count += paths.len();
-            all.cursor = found.next_cursor.filter(|_| count < PATHS);
+            all.cursor = glob.next_cursor.filter(|_| count < PATHS);
             if all.cursor.is_none() {
                 return Ok(Ok(hasher.finish()));
             }
         }
     }
 
-    async fn stat(&mut self, path: &str, brief: bool) -> Seen<StatResult> {
+    async fn stat(&mut self, path: &str, brief: bool) -> Inspection<StatResult> {
         let arguments = StatArgs { brief, ..StatArgs::new(path) };
         self.guest.files(&mut *self.store)?.call_stat(&mut *self.store, &arguments).await
     }
@@ -215,7 +216,7 @@ fn described(stat: &StatResult) -> String {
 }
 
 /// Returns the path that a link at `path` points to.
-fn beside(path: &str, target: &str) -> String {
+fn link_target_path(path: &str, target: &str) -> String {
     match path.rsplit_once('/') {
         Some((parent, _)) if !target.starts_with('/') => format!("{parent}/{target}"),
         _ => target.to_owned(),

@@ -53,7 +53,7 @@ pub(crate) struct Guarded {
     closed: HashSet<Identity>,
     /// Private directories created later. They are held open, because a file of the workspace could get the inode
     /// number of a deleted directory.
-    made: Mutex<Vec<Directory>>,
+    created_dirs: Mutex<Vec<Directory>>,
     /// Roots, and directories that contain a root or a private file: never moved, removed or replaced.
     pinned: HashSet<Identity>,
     /// Locations of private files that do not exist, or did not exist when the workspace was opened.
@@ -88,17 +88,17 @@ impl Guarded {
     }
 
     /// Protects a private directory that was created, or found in place of a deleted one.
-    pub(crate) fn close_made(&self, directory: &Directory) {
-        let mut made = self.made();
-        made.retain(|known| !known.is_deleted());
+    pub(crate) fn close_created(&self, directory: &Directory) {
+        let mut created_dirs = self.created_dirs();
+        created_dirs.retain(|known| !known.is_deleted());
         let identity = directory.identity();
-        if !self.closed.contains(&identity) && !made.iter().any(|known| known.identity() == identity) {
-            made.push(directory.clone());
+        if !self.closed.contains(&identity) && !created_dirs.iter().any(|known| known.identity() == identity) {
+            created_dirs.push(directory.clone());
         }
     }
 
-    fn made(&self) -> MutexGuard<'_, Vec<Directory>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    fn created_dirs(&self) -> MutexGuard<'_, Vec<Directory>> {
+        self.created_dirs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pin(&mut self, directory: &Directory) {
@@ -114,8 +114,8 @@ impl Guarded {
 
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn closed(&self) -> impl Iterator<Item = Identity> {
-        let made: Vec<_> = self.made().iter().map(Directory::identity).collect();
-        self.closed.iter().copied().chain(made)
+        let created_dirs: Vec<_> = self.created_dirs().iter().map(Directory::identity).collect();
+        self.closed.iter().copied().chain(created_dirs)
     }
 
     #[cfg(all(target_os = "linux", feature = "commands"))]
@@ -135,7 +135,7 @@ impl Guarded {
 
     /// Returns whether the file must not be opened.
     pub(crate) fn is_closed(&self, identity: Identity) -> bool {
-        self.closed.contains(&identity) || self.made().iter().any(|known| known.identity() == identity)
+        self.closed.contains(&identity) || self.created_dirs().iter().any(|known| known.identity() == identity)
     }
 
     /// Returns whether the file must keep its name.

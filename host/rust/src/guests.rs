@@ -32,7 +32,7 @@ pub(crate) struct Guests {
     pub(crate) limits: Limits,
     threads: Option<usize>,
     /// Guest that holds the tree of the memory backend. `None` after a trap, which destroys the tree.
-    kept: Option<Mutex<Option<Sandbox>>>,
+    persistent: Option<Mutex<Option<Sandbox>>>,
 }
 
 impl Guests {
@@ -43,14 +43,14 @@ impl Guests {
         limits: Limits,
         threads: Option<usize>,
     ) -> Self {
-        Self { engine, roots, environment, limits, threads, kept: None }
+        Self { engine, roots, environment, limits, threads, persistent: None }
     }
 
     /// Creates guests with a persistent guest, whose memory holds the tree.
     pub(crate) fn keep(self) -> Result<Self, Error> {
         let sandbox =
             self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(Arc::new(Failure(error))))?;
-        Ok(Self { kept: Some(Mutex::new(Some(sandbox))), ..self })
+        Ok(Self { persistent: Some(Mutex::new(Some(sandbox))), ..self })
     }
 
     /// Runs a call that reads: in a fresh guest, in several guests for a search, or in the persistent guest.
@@ -60,7 +60,7 @@ impl Guests {
         begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
         finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        if self.kept.is_none() {
+        if self.persistent.is_none() {
             return self.run_several(call, begin, finish);
         }
         self.run(call, async |guest, store| match begin(guest, store).await? {
@@ -75,9 +75,11 @@ impl Guests {
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        match &self.kept {
+        match &self.persistent {
             None => self.run_fresh(call, body),
-            Some(kept) => self.run_kept(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), call, body),
+            Some(persistent) => {
+                self.run_persistent(&mut persistent.lock().unwrap_or_else(PoisonError::into_inner), call, body)
+            }
         }
     }
 
@@ -132,28 +134,28 @@ impl Guests {
         Ok(answer)
     }
 
-    fn run_kept<R>(
+    fn run_persistent<R>(
         &self,
-        kept: &mut Option<Sandbox>,
+        persistent: &mut Option<Sandbox>,
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let mut sandbox = kept.take().ok_or_else(|| {
+        let mut sandbox = persistent.take().ok_or_else(|| {
             ToolError::new(ErrorCode::BackendGone, "the workspace in memory went with a call that was ended")
                 .hint("the person who runs this has to make a new one from its last snapshot")
         })?;
         let answer = sandbox.run(self.budget(call.options), body)?;
-        *kept = call.account(&mut sandbox).then_some(sandbox);
+        *persistent = call.account(&mut sandbox).then_some(sandbox);
         Ok(answer)
     }
 
     /// Records the requested paths in `watch` for a call whose guest cannot be asked any more. A tree in memory is
     /// lost with its guest.
-    pub(crate) fn ask(&self, watch: &Watch<'_>, call: (&str, &str, &str)) {
-        if self.kept.is_none()
+    pub(crate) fn record_requested_paths(&self, watch: &Watch<'_>, call: (&str, &str, &str)) {
+        if self.persistent.is_none()
             && let Ok(mut sandbox) = self.sandbox(&self.roots.mounts, self.budget(None))
         {
-            watch.ask_another(&mut sandbox, call);
+            watch.query_requested_paths(&mut sandbox, call);
         }
     }
 

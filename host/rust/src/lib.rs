@@ -72,7 +72,6 @@ mod container;
 #[path = "no_containers.rs"]
 mod container;
 mod directory;
-mod effect;
 mod engine;
 mod error;
 mod event_file;
@@ -118,6 +117,7 @@ mod store;
 #[cfg(feature = "commands")]
 mod temporary;
 pub mod terminal;
+mod tool_traits;
 mod transaction;
 mod tree_locks;
 pub mod types;

@@ -60,10 +60,10 @@ impl Wanted {
     /// Returns a second path of the opened directory beside its real one: the absolute path that the caller gave, or the
     /// short path of a directory of macOS.
     fn alias(&self, directory: &Directory) -> Option<String> {
-        let given = std::path::absolute(&self.host).ok()?;
-        let has_parents = given.components().any(|component| component == Component::ParentDir);
-        match !has_parents && given != directory.path() {
-            true => given.to_str().map(str::to_owned),
+        let absolute = std::path::absolute(&self.host).ok()?;
+        let has_parents = absolute.components().any(|component| component == Component::ParentDir);
+        match !has_parents && absolute != directory.path() {
+            true => absolute.to_str().map(str::to_owned),
             false if cfg!(target_os = "macos") => without_private(directory.path().to_str()?),
             false => None,
         }

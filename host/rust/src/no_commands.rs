@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::bindings::exports::paddock::files::commands::{Done, Request};
+use crate::bindings::exports::paddock::files::commands::{Request, RequestResult};
 use crate::error::Error;
 use crate::guests::Guests;
 use crate::mount::Mount;
@@ -39,7 +39,7 @@ impl Commands {
         match *self {}
     }
 
-    pub(crate) fn perform(&self, _: &How<'_>, _: &Request) -> Result<Done, ToolError> {
+    pub(crate) fn perform(&self, _: &How<'_>, _: &Request) -> Result<RequestResult, ToolError> {
         match *self {}
     }
 

@@ -28,18 +28,18 @@ macro_rules! operation {
     };
 }
 
-const LOOKS: bool = false;
+const READS: bool = false;
 const CHANGES: bool = true;
 
 /// Operations with typed arguments. Each call blocks the thread until it is done, as [`Workspace::call`] does.
 impl Workspace {
     operation! {
         /// Reads a file, or a part of it.
-        read(ReadArgs) -> ReadResult, "read_file", LOOKS, files.call_read
+        read(ReadArgs) -> ReadResult, "read_file", READS, files.call_read
     }
     operation! {
         /// Reads several files. If one cannot be read, its entry has the error, and the others are read.
-        read_many(ReadManyArgs) -> ReadManyResult, "read_files", LOOKS, files.call_read_many
+        read_many(ReadManyArgs) -> ReadManyResult, "read_files", READS, files.call_read_many
     }
     operation! {
         /// Creates or replaces a file, or appends to it.
@@ -87,15 +87,15 @@ impl Workspace {
     }
     operation! {
         /// Describes the entry at a path.
-        stat(StatArgs) -> StatResult, "stat", LOOKS, files.call_stat
+        stat(StatArgs) -> StatResult, "stat", READS, files.call_stat
     }
     operation! {
         /// Lists a directory.
-        list(ListArgs) -> ListResult, "list_dir", LOOKS, search.call_list
+        list(ListArgs) -> ListResult, "list_dir", READS, search.call_list
     }
     operation! {
         /// Renders a directory as a tree.
-        tree(TreeArgs) -> TreeResult, "tree", LOOKS, search.call_tree
+        tree(TreeArgs) -> TreeResult, "tree", READS, search.call_tree
     }
     operation! {
         /// Returns the changes since a token, with a new token. Writes only to the state directory.
@@ -108,7 +108,7 @@ impl Workspace {
     ///
     /// The error of the operation, whose codes are in `wit/files.wit`.
     pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
-        self.typed("history", LOOKS, async |guest, store| {
+        self.typed("history", READS, async |guest, store| {
             guest.files(&mut *store)?.call_history(store, *arguments).await
         })
     }
@@ -119,9 +119,9 @@ impl Workspace {
     ///
     /// The error of the operation, whose codes are in `wit/search.wit`.
     pub fn glob(&self, arguments: &GlobArgs) -> Result<GlobResult, ToolError> {
-        self.watched(&named("glob", LOOKS), |watch| {
+        self.watched(&named("glob", READS), |watch| {
             self.guests().run_shared(
-                &Call { watch, ..Call::unwatched(LOOKS) },
+                &Call { watch, ..Call::unwatched(READS) },
                 async |guest, store| guest.partitions(&mut *store)?.call_begin_glob(store, arguments).await,
                 async |guest, store| guest.partitions(&mut *store)?.call_finish_glob(store).await,
             )?
@@ -134,9 +134,9 @@ impl Workspace {
     ///
     /// The error of the operation, whose codes are in `wit/search.wit`.
     pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
-        self.watched(&named("grep", LOOKS), |watch| {
+        self.watched(&named("grep", READS), |watch| {
             self.guests().run_shared(
-                &Call { watch, ..Call::unwatched(LOOKS) },
+                &Call { watch, ..Call::unwatched(READS) },
                 async |guest, store| guest.partitions(&mut *store)?.call_begin_grep(store, arguments).await,
                 async |guest, store| guest.partitions(&mut *store)?.call_finish_grep(store).await,
             )?
@@ -151,7 +151,7 @@ impl Workspace {
     ) -> Result<R, ToolError> {
         self.watched(&named(tool, changing), |watch| {
             let call = Call { watch, ..Call::unwatched(changing) };
-            let (answer, _plan) = self.run_asking(&call, body, |answer| answer.as_ref().err())?;
+            let (answer, _plan) = self.run_with_approval(&call, body, |answer| answer.as_ref().err())?;
             answer
         })
     }

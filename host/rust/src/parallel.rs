@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::bindings::exports::paddock::files::partitions::{Found, PartitionResult, SearchJob};
+use crate::bindings::exports::paddock::files::partitions::{PartitionMatches, PartitionResult, SearchJob};
 use crate::budget::CallBudget;
 use crate::options::CancelToken;
 use crate::sandbox::Sandbox;
@@ -108,10 +108,10 @@ impl ParallelSearch {
         let Some((mut number, mut partition)) = self.next()? else { return Ok(()) };
         let mut worker = self.worker(guest);
         loop {
-            let found =
+            let result =
                 worker.as_mut().map_err(|error| error.clone()).and_then(|worker| self.search(worker, &partition));
-            let is_lost = found.is_err();
-            self.state().take(number, found.ok())?;
+            let is_lost = result.is_err();
+            self.state().take(number, result.ok())?;
             if is_lost {
                 // `take` had the coordinator search the partition, or returned its error.
                 return Ok(());
@@ -175,14 +175,14 @@ impl JoinState {
     }
 
     /// Joins the result of a partition, and the results that waited for it. `None` if no worker searched it.
-    fn take(&mut self, number: u64, found: Option<PartitionResult>) -> Result<(), ToolError> {
-        self.waiting.insert(number, found);
+    fn take(&mut self, number: u64, result: Option<PartitionResult>) -> Result<(), ToolError> {
+        self.waiting.insert(number, result);
         while !self.is_over
-            && let Some(found) = self.waiting.remove(&self.joined)
+            && let Some(result) = self.waiting.remove(&self.joined)
         {
             self.joined += 1;
             self.is_over = self.coordinator.run(self.budget.clone(), async |guest, store| {
-                guest.partitions(&mut *store)?.call_join(store, found.as_ref()).await
+                guest.partitions(&mut *store)?.call_join(store, result.as_ref()).await
             })??;
         }
         Ok(())
@@ -194,10 +194,10 @@ impl JoinState {
 }
 
 /// Returns the size of a result in bytes of text.
-fn size(found: &Option<PartitionResult>) -> u64 {
-    match found {
-        Some(PartitionResult { found: Found::Glob(names), .. }) => names.paths.len() as u64,
-        Some(PartitionResult { found: Found::Grep(_), used, .. }) => *used,
+fn size(result: &Option<PartitionResult>) -> u64 {
+    match result {
+        Some(PartitionResult { matches: PartitionMatches::Glob(names), .. }) => names.paths.len() as u64,
+        Some(PartitionResult { matches: PartitionMatches::Grep(_), used, .. }) => *used,
         None => 0,
     }
 }

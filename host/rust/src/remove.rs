@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_in_it_goes_and_nothing_that_links_lead_to() {
+    fn everything_in_it_is_removed_and_no_link_target() {
         let (outside, _) = top();
         fs::write(outside.path().join("kept"), "").unwrap();
         let (top, dir) = top();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_gone_on_with_later() {
+    fn a_removal_that_takes_too_long_is_continued_later() {
         let (top, dir) = top();
         fs::create_dir_all(top.path().join("a/b")).unwrap();
         assert_eq!(empty(&dir, Some(Instant::now())).unwrap_err().kind(), io::ErrorKind::TimedOut);
@@ -112,10 +112,10 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn depth_takes_neither_stack_nor_descriptors() {
-        const LEVELS: usize = 20_000;
+        const DEPTH: usize = 20_000;
         let (_top, dir) = top();
         let mut below = dir.try_clone().unwrap();
-        for _ in 0..LEVELS {
+        for _ in 0..DEPTH {
             below.create_dir("d").unwrap();
             below = below.open_dir("d").unwrap();
         }

@@ -41,7 +41,7 @@ impl Roots {
     fn state(&self, changing: bool) -> Result<Option<Directory>, ToolError> {
         let Some(state) = &self.state else { return Ok(None) };
         let directory = if changing { state.create_if_allowed()? } else { state.get() };
-        directory.iter().for_each(|directory| self.guarded.close_made(directory));
+        directory.iter().for_each(|directory| self.guarded.close_created(directory));
         Ok(directory)
     }
 
@@ -60,16 +60,16 @@ impl Roots {
             // journal.
             let may_recover = self.state.is_none()
                 && self.mounts.first().is_some_and(|root| state::has_journal_inside(&root.directory));
-            let only_looks = !changing && !is_locked && !may_recover;
+            let only_reads = !changing && !is_locked && !may_recover;
             if is_locked {
                 locks.extend(self.lock_trees(Access::ReadWrite, budget)?);
             }
-            return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), locks));
+            return Ok((mounts.map(|mount| if only_reads { mount.read_only() } else { mount }).collect(), locks));
         };
         // For a call that may change nothing, the guest itself reports the error.
         if changing && self.state.is_some() {
-            let kept = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
-            kept.map_err(|cause| overlay.failed(&cause))?;
+            let result = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
+            result.map_err(|cause| overlay.failed(&cause))?;
         }
         let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
         if changing {
@@ -117,7 +117,7 @@ impl Roots {
     /// Opens the directory at `path`, in the form that results show.
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn directory(&self, path: &str) -> Result<Directory, ToolError> {
-        let (root, below) = self.place(path)?;
+        let (root, below) = self.locate(path)?;
         let root = self.mounts.get(root).map(|mount| &mount.directory);
         let names = below.split('/').filter(|name| !name.is_empty()).map(OsStr::new);
         root.ok_or(io::ErrorKind::NotFound.into()).and_then(|root| root.descend(names)).map_err(|cause: io::Error| {
@@ -128,7 +128,7 @@ impl Roots {
 
     /// Returns the path, in the form that results show, of the path `below` in a root.
     #[cfg(feature = "commands")]
-    pub(crate) fn shown(&self, root: usize, below: &str) -> String {
+    pub(crate) fn rendered_path(&self, root: usize, below: &str) -> String {
         let guest = self.mounts.get(root).map_or("", |mount| mount.guest.trim_end_matches('/'));
         match (root, below) {
             (0, "") => ".".to_owned(),
@@ -141,13 +141,13 @@ impl Roots {
     /// Returns the root of a directory whose `path` has the form that results show, and the path below that root,
     /// which is empty for the root itself.
     #[cfg(feature = "commands")]
-    pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
+    pub(crate) fn locate<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
         let inside = |guest: &str| match path.strip_prefix(guest.trim_end_matches('/')) {
             Some("") => Some(""),
             Some(rest) => rest.strip_prefix('/'),
             None => None,
         };
-        let found = match path.starts_with('/') {
+        let location = match path.starts_with('/') {
             true => self.mounts.iter().enumerate().find_map(|(root, mount)| Some((root, inside(&mount.guest)?))),
             false => Some((0, if path == "." { "" } else { path })).filter(|_| !self.mounts.is_empty()),
         };
@@ -155,7 +155,7 @@ impl Roots {
         // that starts with `/` would start at the top of the file system.
         let is_plain =
             |below: &str| !below.starts_with('/') && below.split('/').all(|name| name != ".." && !name.contains('\0'));
-        found.filter(|(_, below)| is_plain(below)).ok_or_else(|| {
+        location.filter(|(_, below)| is_plain(below)).ok_or_else(|| {
             ToolError::new(ErrorCode::OutsideWorkspace, format!("cannot run in `{path}`: it is in no root"))
                 .hint("use a directory of the workspace")
         })
@@ -179,14 +179,14 @@ mod tests {
         let wanted = Wanted::at(host, Some(WORKSPACE.to_owned()), Access::ReadWrite);
         let mounts = crate::mount::all(&[wanted], &Policy::default()).unwrap();
         let roots = Roots { mounts, ..Roots::default() };
-        assert_eq!(roots.place(".").unwrap(), (0, ""));
-        assert_eq!(roots.place("a/b..").unwrap(), (0, "a/b.."));
-        assert_eq!(roots.place("/workspace/a").unwrap(), (0, "a"));
-        assert_eq!((roots.shown(0, ""), roots.shown(0, "a/b")), (".".to_owned(), "a/b".to_owned()));
+        assert_eq!(roots.locate(".").unwrap(), (0, ""));
+        assert_eq!(roots.locate("a/b..").unwrap(), (0, "a/b.."));
+        assert_eq!(roots.locate("/workspace/a").unwrap(), (0, "a"));
+        assert_eq!((roots.rendered_path(0, ""), roots.rendered_path(0, "a/b")), (".".to_owned(), "a/b".to_owned()));
         for path in
             ["..", "a/../..", "/etc", "/workspace/../x", "../workspace", "a/\0", "/workspace//etc", "/workspace//"]
         {
-            assert!(roots.place(path).is_err(), "{path:?}: {:?}", roots.place(path));
+            assert!(roots.locate(path).is_err(), "{path:?}: {:?}", roots.locate(path));
         }
         #[cfg(target_os = "linux")]
         {

@@ -29,7 +29,7 @@ use steps::Step;
 /// Number of sequences in a quick run, and maximum number that each fault injection test tries until one of them
 /// detects the disabled check.
 const QUICK: u64 = 300;
-const CONTROL: u64 = 10_000;
+const CONTROL_SEQUENCES: u64 = 10_000;
 
 /// Maximum number of steps of a sequence.
 const STEPS: u64 = 12;
@@ -37,7 +37,7 @@ const STEPS: u64 = 12;
 #[test]
 fn no_sequence_leads_out() {
     if let Some(seed) = number("PADDOCK_SEED") {
-        return sequence(seed, true).unwrap_or_else(|found| panic!("{found}"));
+        return sequence(seed, true).unwrap_or_else(|violation| panic!("{violation}"));
     }
     let (count, started) = (number("PADDOCK_SEQUENCES").unwrap_or(QUICK), Instant::now());
     let next = AtomicU64::new(number("PADDOCK_FIRST").unwrap_or(0));
@@ -52,8 +52,8 @@ fn no_sequence_leads_out() {
                     return counts;
                 }
                 match run(seed, false, true) {
-                    Ok(done) => counts.add(&done),
-                    Err(found) => panic!("seed {seed}: {found}"),
+                    Ok(counts_of_one) => counts.add(&counts_of_one),
+                    Err(violation) => panic!("seed {seed}: {violation}"),
                 }
             }
         };
@@ -61,7 +61,7 @@ fn no_sequence_leads_out() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     let mut counts = Counts::default();
-    all.iter().for_each(|done| counts.add(done));
+    all.iter().for_each(|counts_of_one| counts.add(counts_of_one));
     println!("{count} sequences in {:?}: {counts:?}", started.elapsed());
     // A generator whose calls all fail would detect nothing.
     assert!(counts.succeeded * 4 > counts.calls && counts.commands > 0 && counts.others > 0, "{counts:?}");
@@ -69,42 +69,42 @@ fn no_sequence_leads_out() {
 
 #[test]
 fn roots_that_are_opened_by_path_are_found_out() {
-    found_out(Check::Held);
+    detects_missing(Check::Held);
 }
 
 #[test]
 fn roots_that_tools_can_move_are_found_out() {
-    found_out(Check::Pin);
+    detects_missing(Check::Pin);
 }
 
 #[test]
-fn what_is_paddock_s_own_is_found_out_where_it_is_opened() {
-    found_out(Check::Identity);
+fn opening_private_files_is_detected_by_sequences() {
+    detects_missing(Check::Identity);
 }
 
 #[test]
 fn settings_that_links_decide_are_found_out() {
-    found_out(Check::Named);
+    detects_missing(Check::Named);
 }
 
 /// Fails if no sequence detects that the check is disabled.
-fn found_out(check: Check) {
-    for seed in 0..CONTROL {
+fn detects_missing(check: Check) {
+    for seed in 0..CONTROL_SEQUENCES {
         // Without commands, which take a hundred times as long; these checks concern the file tools.
-        if let Err(found) = without(check, || run(seed, false, false)) {
-            println!("{check:?}: found by sequence {seed}: {found}");
+        if let Err(violation) = without(check, || run(seed, false, false)) {
+            println!("{check:?}: found by sequence {seed}: {violation}");
             return;
         }
     }
-    panic!("{check:?}: nothing was found in {CONTROL} sequences");
+    panic!("{check:?}: nothing was found in {CONTROL_SEQUENCES} sequences");
 }
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn sequence(seed: u64, is_shown: bool) -> Result<(), String> {
-    run(seed, is_shown, true).map(drop)
+fn sequence(seed: u64, is_verbose: bool) -> Result<(), String> {
+    run(seed, is_verbose, true).map(drop)
 }
 
 /// Number of actions, to show that a run really did something.
@@ -128,19 +128,19 @@ impl Counts {
 }
 
 /// Runs the sequence of a seed. The error describes the violation that it detected.
-fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> {
+fn run(seed: u64, is_verbose: bool, has_commands: bool) -> Result<Counts, String> {
     let mut random = Random::new(seed);
     let mut fixture = Fixture::new(&mut random, has_commands);
     let mut counts = Counts::default();
     let Some(workspace) = fixture.open() else {
         return fixture.check().map(|()| Counts { refused_configurations: 1, ..counts });
     };
-    if is_shown {
+    if is_verbose {
         println!("{:#?}", fixture.config);
     }
     for _ in 0..random.below(STEPS) + 1 {
         let step = Step::any(&mut random, &fixture.config).at(&fixture);
-        if is_shown {
+        if is_verbose {
             println!("{step:?}");
         }
         let roots = fixture.roots();
@@ -150,10 +150,10 @@ fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> 
                 counts.calls += 1;
                 counts.succeeded += u64::from(outcome.ok);
                 counts.commands += u64::from(*tool == "shell");
-                if is_shown {
+                if is_verbose {
                     println!("    {}", outcome.text);
                 }
-                fixture.shows_nothing(&outcome).map_err(|found| format!("{step:?}: {found}"))?;
+                fixture.shows_nothing(&outcome).map_err(|violation| format!("{step:?}: {violation}"))?;
                 if fixture.roots() != roots {
                     return Err(format!("{step:?}: a root was moved"));
                 }
@@ -163,7 +163,7 @@ fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> 
                 act.perform(&fixture);
             }
         }
-        fixture.check().map_err(|found| format!("{step:?}: {found}"))?;
+        fixture.check().map_err(|violation| format!("{step:?}: {violation}"))?;
     }
     drop(workspace);
     fixture.check().map(|()| counts)

@@ -8,7 +8,7 @@ use crate::error::Error;
 /// The settings so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    said: Map<String, Value>,
+    values: Map<String, Value>,
     /// The first setting that has two different values.
     conflict: Option<String>,
 }
@@ -16,22 +16,22 @@ pub(crate) struct Settings {
 impl Settings {
     /// Adds settings by name. The value of a table is an object of further settings.
     pub(crate) fn say(&mut self, settings: Map<String, Value>) {
-        merge(&mut self.said, settings, "", &mut self.conflict);
+        merge(&mut self.values, settings, "", &mut self.conflict);
     }
 
     /// Returns all settings. Fails if one of them was set to two different values.
     pub(crate) fn all(&self) -> Result<&Map<String, Value>, Error> {
         match &self.conflict {
-            None => Ok(&self.said),
+            None => Ok(&self.values),
             Some(name) => Err(Error::Conflict { setting: name.clone() }),
         }
     }
 }
 
-fn merge(said: &mut Map<String, Value>, more: Map<String, Value>, table: &str, conflict: &mut Option<String>) {
+fn merge(values: &mut Map<String, Value>, more: Map<String, Value>, table: &str, conflict: &mut Option<String>) {
     for (name, value) in more {
-        match (said.get_mut(&name), value) {
-            (None, value) => drop(said.insert(name, value)),
+        match (values.get_mut(&name), value) {
+            (None, value) => drop(values.insert(name, value)),
             (Some(Value::Object(known)), Value::Object(value)) => merge(known, value, &format!("{name}."), conflict),
             (Some(known), value) if *known == value => {}
             _ => drop(conflict.get_or_insert(format!("{table}{name}"))),
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_in_two_ways_is_an_error() {
+    fn two_values_of_one_setting_are_an_error() {
         for (one, other, name) in [
             (json!({"read_only": true}), json!({"read_only": false}), "read_only"),
             (json!({"limits": {"max_lines": 5}}), json!({"limits": {"max_lines": 6}}), "limits.max_lines"),

@@ -145,9 +145,9 @@ pub(crate) fn wait(budget: &CallBudget, attempt: impl Fn() -> Result<(), TryLock
             Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
             Err(TryLockError::Error(cause)) => return Err(failed(&cause)),
         }
-        match budget.stop() {
+        match budget.interruption() {
             Some(Interruption::Deadline) => return Err(busy()),
-            Some(stop) => return Err(stop.explain()),
+            Some(interruption) => return Err(interruption.explain()),
             None => {}
         }
     }

@@ -87,8 +87,8 @@ impl State {
 
     /// Returns the error that explains why a guest ended.
     pub(crate) fn explain(&self, trap: &wasmtime::Error) -> ToolError {
-        if let Some(stop) = trap.downcast_ref::<Interruption>() {
-            return stop.explain();
+        if let Some(interruption) = trap.downcast_ref::<Interruption>() {
+            return interruption.explain();
         }
         if self.limiter.exceeded {
             return ToolError::new(ErrorCode::LimitExceeded, "the call needs more memory than it may have")
@@ -98,9 +98,9 @@ impl State {
             let message = "the maximum number of concurrent calls of this process is reached";
             return ToolError::new(ErrorCode::LimitExceeded, message).hint("call again when others have ended");
         }
-        let said = String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned();
-        let said = if said.is_empty() { format!("{:#}", trap.root_cause()) } else { said };
-        ToolError::new(ErrorCode::Io, format!("the component failed: {said}"))
+        let message = String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned();
+        let message = if message.is_empty() { format!("{:#}", trap.root_cause()) } else { message };
+        ToolError::new(ErrorCode::Io, format!("the component failed: {message}"))
             .hint("this is a defect of the tool, not of the call; report it with the arguments")
     }
 }

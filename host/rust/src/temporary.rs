@@ -39,9 +39,9 @@ impl Temporary {
 
     /// Creates a temporary directory in another one, which is removed later.
     pub(crate) fn inside(outer: &Arc<Self>) -> io::Result<Self> {
-        let mut made = Self::below(outer.directory.clone())?;
-        made.outer = Some(Arc::clone(outer));
-        Ok(made)
+        let mut temporary = Self::below(outer.directory.clone())?;
+        temporary.outer = Some(Arc::clone(outer));
+        Ok(temporary)
     }
 
     /// Creates a temporary directory outside every root, whatever the environment names. If a root contains every
@@ -51,7 +51,7 @@ impl Temporary {
         let parents = || candidates().filter_map(|path| open(path, roots));
         let outside = parents().filter(is_outside).find_map(|parent| Self::below(parent).ok());
         match outside.or_else(|| parents().find_map(|parent| Self::below(parent).ok())) {
-            Some(made) => Ok(made),
+            Some(temporary) => Ok(temporary),
             None => Err(io::Error::other("no directory for temporary files can be written")),
         }
     }
@@ -110,38 +110,38 @@ mod tests {
     }
 
     #[test]
-    fn it_is_private_and_goes_with_what_is_in_it() {
+    fn a_temporary_directory_is_private_and_removed_with_its_content() {
         let top = tempfile::tempdir().unwrap();
-        let made = Temporary::below(Directory::open(top.path()).unwrap()).unwrap();
-        let path = made.directory().path().to_owned();
+        let temporary = Temporary::below(Directory::open(top.path()).unwrap()).unwrap();
+        let path = temporary.directory().path().to_owned();
         std::fs::create_dir_all(path.join("a/b")).unwrap();
         #[cfg(unix)]
         assert_eq!(
-            std::os::unix::fs::PermissionsExt::mode(&made.directory().metadata().unwrap().permissions()) & 0o777,
+            std::os::unix::fs::PermissionsExt::mode(&temporary.directory().metadata().unwrap().permissions()) & 0o777,
             0o700
         );
-        drop(made);
+        drop(temporary);
         assert!(!path.exists());
     }
 
     #[test]
-    fn what_took_its_name_stays() {
+    fn an_entry_that_took_its_name_stays() {
         let top = tempfile::tempdir().unwrap();
-        let made = Temporary::below(Directory::open(top.path()).unwrap()).unwrap();
-        let path = made.directory().path().to_owned();
+        let temporary = Temporary::below(Directory::open(top.path()).unwrap()).unwrap();
+        let path = temporary.directory().path().to_owned();
         std::fs::rename(&path, top.path().join("moved")).unwrap();
         std::fs::create_dir_all(path.join("other")).unwrap();
-        drop(made);
+        drop(temporary);
         assert!(path.join("other").exists() && top.path().join("moved").exists());
     }
 
     #[test]
-    fn a_root_that_holds_the_usual_place_is_avoided() {
+    fn a_root_that_holds_the_usual_directory_is_avoided() {
         let usual = root(&env::temp_dir());
-        let made = Temporary::outside(&[usual]).unwrap();
-        assert!(!made.directory().path().starts_with(env::temp_dir().canonicalize().unwrap()), "{made:?}");
+        let temporary = Temporary::outside(&[usual]).unwrap();
+        assert!(!temporary.directory().path().starts_with(env::temp_dir().canonicalize().unwrap()), "{temporary:?}");
         // Every directory is inside this root.
-        let made = Temporary::outside(&[root(std::path::Path::new("/"))]).unwrap();
-        assert!(made.directory().path().exists());
+        let temporary = Temporary::outside(&[root(std::path::Path::new("/"))]).unwrap();
+        assert!(temporary.directory().path().exists());
     }
 }

@@ -21,11 +21,11 @@ impl Workspace {
     ///
     /// `not-found` if nothing differs at one of the paths, `too-large` if the patch would be too large.
     pub fn diff(&self, paths: &[String], patch: bool) -> Result<DiffResult, ToolError> {
-        let found = self.diff_with(paths, false, Vec::new(), Vec::new())?;
+        let diff = self.diff_with(paths, false, Vec::new(), Vec::new())?;
         if !patch {
-            return Ok(found);
+            return Ok(diff);
         }
-        let (before, after) = self.overlay_dir().map(|overlay| executable(overlay, &found)).unwrap_or_default();
+        let (before, after) = self.overlay_dir().map(|overlay| executable(overlay, &diff)).unwrap_or_default();
         self.diff_with(paths, true, before, after)
     }
 
@@ -54,19 +54,19 @@ impl Workspace {
     pub fn commit(&self, paths: &[String], merge: bool) -> Result<CommitResult, ToolError> {
         let Some(overlay) = self.overlay_dir() else { return Err(no_overlay()) };
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
-        let done = self.watched(&named("commit", true), |watch| {
+        let result = self.watched(&named("commit", true), |watch| {
             let call = Call { watch, ..Call::unwatched(true) };
             self.guests().run_over_base(overlay, &call, async |guest, store| {
                 guest.session(&mut *store)?.call_commit(store, &args).await
             })?
         })?;
-        if done.conflicts.is_empty() {
+        if result.conflicts.is_empty() {
             let call = Call::unwatched(true);
             self.guests().run(&call, async |guest, store| {
-                guest.session(&mut *store)?.call_settle(store, &done.merged).await
+                guest.session(&mut *store)?.call_settle(store, &result.merged).await
             })??;
         }
-        Ok(done)
+        Ok(result)
     }
 
     /// Discards the changes in the overlay, and returns their paths.
@@ -87,7 +87,7 @@ fn no_overlay() -> ToolError {
 
 /// Returns the paths whose file is executable in the base, and the paths whose file is executable in the overlay. A
 /// guest cannot see the mode.
-fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<String>) {
+fn executable(overlay: &OverlayDir, diff: &DiffResult) -> (Vec<String>, Vec<String>) {
     let is_file = |kind: Option<EntryKind>| kind == Some(EntryKind::File);
     let own = overlay.get();
     let before = |difference: &&Difference| {
@@ -98,7 +98,7 @@ fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<Str
         own.as_ref().zip(difference.content.as_ref()).is_some_and(|(own, content)| is_executable(own, content))
     };
     let paths = |of: &dyn Fn(&&Difference) -> bool| {
-        found.differences.iter().filter(of).map(|difference| difference.path.clone()).collect()
+        diff.differences.iter().filter(of).map(|difference| difference.path.clone()).collect()
     };
     (paths(&before), paths(&after))
 }
@@ -119,10 +119,10 @@ fn is_executable(top: &Directory, path: &str) -> bool {
 
     let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
     let mut parents = parents.into_iter().flat_map(|parents| parents.split('/'));
-    let found = parents
+    let metadata = parents
         .try_fold(top.clone(), |dir, parent| dir.subdirectory(is_name(parent).then_some(parent)?).ok())
         .and_then(|dir| dir.entries().symlink_metadata(is_name(name).then_some(name)?).ok());
-    found.is_some_and(|found| found.is_file() && found.permissions().mode() & 0o100 != 0)
+    metadata.is_some_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o100 != 0)
 }
 
 #[cfg(not(unix))]

@@ -74,13 +74,13 @@ pub(crate) trait Answer {
 
 impl<'w> Watch<'w> {
     pub(crate) fn begin(to: &'w Listeners, name: &Named<'_>) -> Self {
-        let shown = |name: &str| name.chars().take(NAME_CHARS).collect();
+        let shortened = |name: &str| name.chars().take(NAME_CHARS).collect();
         Self {
             to,
             started: Instant::now(),
             call: name.id.map_or_else(unique, str::to_owned),
-            dialect: shown(name.dialect),
-            tool: shown(name.tool),
+            dialect: shortened(name.dialect),
+            tool: shortened(name.tool),
             accessed: Cell::new(None),
         }
     }
@@ -102,7 +102,7 @@ impl<'w> Watch<'w> {
         })
     }
 
-    pub(crate) fn ask(&self, guest: &mut Sandbox) -> bool {
+    pub(crate) fn query_accessed_paths(&self, guest: &mut Sandbox) -> bool {
         let accessed_paths = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
             guest.tools(&mut *store)?.call_get_accessed_paths(store).await
         });
@@ -112,7 +112,7 @@ impl<'w> Watch<'w> {
     }
 
     /// Asks another guest for the requested paths, because the guest that made the call is gone.
-    pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
+    pub(crate) fn query_requested_paths(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
         let accessed_paths = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
             guest.tools(&mut *store)?.call_get_requested_paths(store, dialect, tool, arguments).await
@@ -248,12 +248,12 @@ impl<T> Answer for Result<T, ToolError> {
 }
 
 fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
-    let done = match event.changes.len() {
+    let changes_text = match event.changes.len() {
         0 => "nothing was changed".to_owned(),
         1 => "the change was made".to_owned(),
         count => format!("the {count} changes were made"),
     };
-    let message = format!("the result is withheld, since the audit cannot have its record: {cause}; {done}");
+    let message = format!("the result is withheld, since the audit cannot have its record: {cause}; {changes_text}");
     ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to check the audit file")
 }
 

@@ -10,7 +10,6 @@ use crate::approval::{ApprovalSigner, Approver, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::call::Call;
 use crate::command::Commands;
-use crate::effect::ToolTraits;
 use crate::guest::Guest;
 use crate::guests::Guests;
 use crate::options::{CallOptions, CancelToken, DIALECT};
@@ -18,6 +17,7 @@ use crate::outcome::Outcome;
 use crate::overlay::OverlayDir;
 use crate::policy::Limits;
 use crate::store::State;
+use crate::tool_traits::ToolTraits;
 use crate::types::{ErrorCode, Plan, Tool, ToolError};
 use crate::watch::{Answer, Listeners, Named, Watch};
 
@@ -51,8 +51,8 @@ pub(crate) struct Inner {
 impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roots: Vec<_> = self.guests().roots.mounts.iter().map(|root| (&root.guest, root.host())).collect();
-        let mut shown = f.debug_struct("Workspace");
-        shown.field("roots", &roots).field("dialect", &self.0.dialect).finish_non_exhaustive()
+        let mut debug = f.debug_struct("Workspace");
+        debug.field("roots", &roots).field("dialect", &self.0.dialect).finish_non_exhaustive()
     }
 }
 
@@ -82,7 +82,7 @@ impl Workspace {
                 None => self.call_in(&call, named),
             };
             if let (Err(_), Some(watch)) = (&called, watch) {
-                self.guests().ask(watch, named);
+                self.guests().record_requested_paths(watch, named);
             }
             called.unwrap_or_else(Outcome::failed)
         })
@@ -90,12 +90,12 @@ impl Workspace {
 
     fn call_in(&self, call: &Call<'_>, (dialect, tool, arguments): (&str, &str, &str)) -> Result<Outcome, ToolError> {
         if call.changing {
-            let asked = self.run_asking(
+            let answer = self.run_with_approval(
                 call,
                 async |guest, store| guest.tools(&mut *store)?.call_call(store, dialect, tool, arguments).await,
                 |outcome| outcome.error.as_ref(),
             );
-            return asked.map(|(outcome, plan)| Outcome { plan, ..Outcome::from(outcome) });
+            return answer.map(|(outcome, plan)| Outcome { plan, ..Outcome::from(outcome) });
         }
         let answered = self.guests().run_shared(
             call,
@@ -110,7 +110,7 @@ impl Workspace {
     /// If the future is dropped, the call is cancelled.
     pub async fn call_async(&self, tool: &str, arguments: &str, options: CallOptions) -> Outcome {
         let (workspace, tool, arguments) = (self.clone(), tool.to_owned(), arguments.to_owned());
-        let _guard = CancelOnDrop(options.cancel.clone());
+        let _cancel_on_drop = CancelOnDrop(options.cancel.clone());
         let called = tokio::task::spawn_blocking(move || workspace.call_with(&tool, &arguments, &options)).await;
         called.unwrap_or_else(|cause| {
             Outcome::failed(ToolError::new(ErrorCode::Io, format!("the call was lost: {cause}")))
@@ -126,7 +126,7 @@ impl Workspace {
 
     /// Runs a call that may need approval, and runs it again after an approval. Returns the answer, and the plan
     /// that still needs approval, if any.
-    pub(crate) fn run_asking<R>(
+    pub(crate) fn run_with_approval<R>(
         &self,
         call: &Call<'_>,
         body: impl AsyncFn(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
@@ -149,14 +149,14 @@ impl Workspace {
         };
         let grant = call.options.and_then(|options| options.grant.as_ref());
         let approver = call.options.and_then(|options| options.approver.as_ref()).or(self.0.approver.as_ref());
-        let mut asked = attempt(grant.map(|grant| self.0.signer.take(grant)))?;
+        let mut answer = attempt(grant.map(|grant| self.0.signer.take(grant)))?;
         // The files may have changed before the decision; then the approver gets the new plan.
         for _ in 0..MAX_QUESTIONS {
-            let (Some(plan), Some(approver)) = (&asked.1, approver) else { break };
+            let (Some(plan), Some(approver)) = (&answer.1, approver) else { break };
             let Some(decision) = self.0.signer.decided(plan, approver.decide(plan)) else { break };
-            asked = attempt(Some(decision))?;
+            answer = attempt(Some(decision))?;
         }
-        Ok(asked)
+        Ok(answer)
     }
 
     pub(crate) fn limits(&self) -> &Limits {

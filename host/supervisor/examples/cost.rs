@@ -61,12 +61,12 @@ mod linux {
         times[100]
     }
 
-    fn run(supervisor: &str, (start, given): (Start, Vec<File>)) {
+    fn run(supervisor: &str, (start, descriptors): (Start, Vec<File>)) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut supervisor = Command::new(supervisor).stdin(Stdio::from(OwnedFd::from(theirs))).spawn().unwrap();
         let null = File::options().read(true).write(true).open("/dev/null").unwrap();
-        let given: Vec<_> = given.iter().map(AsFd::as_fd).collect();
-        wire::send(&ours, &ToSupervisor::Descriptors, &given).unwrap();
+        let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+        wire::send(&ours, &ToSupervisor::Descriptors, &descriptors).unwrap();
         wire::send(&ours, &ToSupervisor::Start(Box::new(start)), &[null.as_fd(); 3]).unwrap();
         let ended = std::iter::from_fn(|| wire::receive::<FromSupervisor>(&ours).ok()).last().unwrap().0;
         assert!(matches!(ended, FromSupervisor::Ended(ended) if ended.exit_code == Some(0)));
@@ -77,7 +77,7 @@ mod linux {
         let own = ["work", "tmp", "staging"].map(|name| path.join(name));
         let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(PathBuf::from);
         let files = ["/etc/ld.so.cache", "/etc/passwd", "/etc/localtime"].map(PathBuf::from);
-        let given = own.iter().chain(&system).chain(&files).map(|path| File::open(path).unwrap()).collect();
+        let descriptors = own.iter().chain(&system).chain(&files).map(|path| File::open(path).unwrap()).collect();
         let start = Start {
             argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             cwd: 0,
@@ -101,6 +101,6 @@ mod linux {
             hard_links: HardLinks::Keep,
             limits: Limits::default(),
         };
-        (start, given)
+        (start, descriptors)
     }
 }

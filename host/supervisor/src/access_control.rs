@@ -30,7 +30,7 @@ const EACH: usize = 128;
 #[derive(Debug)]
 pub(crate) enum Unresolved {
     Errno(Errno),
-    Ask(Vec<Question>),
+    NeedsAnswers(Vec<Question>),
 }
 
 impl From<Errno> for Unresolved {
@@ -182,7 +182,7 @@ impl AccessControl {
             }
             None => match self.readable.get(&question) {
                 Some(answer) => answer,
-                None => return Err(Unresolved::Ask(vec![question])),
+                None => return Err(Unresolved::NeedsAnswers(vec![question])),
             },
         };
         self.obey(path, &answer)
@@ -218,7 +218,7 @@ impl AccessControl {
             return Ok(Reporting::Yes);
         }
         let question = self.question(path, Access::Change, is_directory)?;
-        let Some(answer) = known.get(&question).cloned() else { return Err(Unresolved::Ask(vec![question])) };
+        let Some(answer) = known.get(&question).cloned() else { return Err(Unresolved::NeedsAnswers(vec![question])) };
         self.obey(path, &answer)?;
         Ok(if answer.ignored { Reporting::Ignored } else { Reporting::Yes })
     }
@@ -288,8 +288,9 @@ impl AccessControl {
 
     /// Refuses a change outside of the roots, and names the places for changes.
     fn refuse_outside(&mut self, path: &Path, cause: &str) -> Unresolved {
-        let places = if self.path_classes.has_writable_root() { "the workspace or `$TMPDIR`" } else { "`$TMPDIR`" };
-        self.refuse(path, &format!("{cause}; write to {places}"), Errno::ACCESS)
+        let writable_dirs =
+            if self.path_classes.has_writable_root() { "the workspace or `$TMPDIR`" } else { "`$TMPDIR`" };
+        self.refuse(path, &format!("{cause}; write to {writable_dirs}"), Errno::ACCESS)
     }
 
     /// Records that a path was refused and returns `error` as the result of the call.

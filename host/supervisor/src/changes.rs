@@ -14,7 +14,7 @@ use crate::path_class::PathClasses;
 use crate::requested_path::own_link;
 
 /// Maximum memory for recorded changes, in bytes, so that a command cannot fill this process's memory with names.
-pub(crate) const MOST_REMEMBERED: usize = 16 << 20;
+pub(crate) const MAX_REMEMBERED: usize = 16 << 20;
 /// Estimated memory of a recorded change apart from its name, in bytes. The name is stored three times.
 const EACH: usize = 256;
 
@@ -25,10 +25,10 @@ pub(crate) struct Changes {
     left: u64,
     /// Number that names the next copy in `staging`.
     next: u64,
-    seen: HashSet<Location>,
+    known_locations: HashSet<Location>,
     /// Recorded changes, in their order; an ignored change has no state.
     noted: Vec<(Location, Option<Before>)>,
-    not_kept: Vec<String>,
+    not_stored: Vec<String>,
     /// Estimated memory of the recorded changes, in bytes.
     remembered: usize,
     /// Number of changes that were not recorded for lack of memory.
@@ -40,35 +40,35 @@ type Location = (usize, PathBuf);
 
 /// Position in the records to which a failed call rolls back.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct Savepoint {
     noted: usize,
-    not_kept: usize,
+    not_stored: usize,
 }
 
 /// Changes of the command, as they are reported.
-pub(crate) struct Found {
+pub(crate) struct ChangeReport {
     pub(crate) before: Vec<Before>,
     pub(crate) ignored: u64,
-    pub(crate) not_kept: Vec<String>,
+    pub(crate) not_stored: Vec<String>,
     pub(crate) unrecorded: u64,
 }
 
 impl Changes {
-    pub(crate) fn new(staging: OwnedFd, most_bytes: u64) -> Self {
+    pub(crate) fn new(staging: OwnedFd, max_bytes: u64) -> Self {
         Self {
             staging,
-            left: most_bytes,
+            left: max_bytes,
             next: 0,
-            seen: HashSet::new(),
+            known_locations: HashSet::new(),
             noted: Vec::new(),
-            not_kept: Vec::new(),
+            not_stored: Vec::new(),
             remembered: 0,
             unrecorded: 0,
         }
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { noted: self.noted.len(), not_kept: self.not_kept.len() }
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        Savepoint { noted: self.noted.len(), not_stored: self.not_stored.len() }
     }
 
     /// Records the entry at a path before a change, if the path has no record yet.
@@ -81,14 +81,15 @@ impl Changes {
         now: Option<BorrowedFd<'_>>,
         reported: Reporting,
     ) {
-        let Some(at) = path_classes.locate(path).filter(|at| reported != Reporting::No && !self.seen.contains(at))
+        let Some(at) =
+            path_classes.locate(path).filter(|at| reported != Reporting::No && !self.known_locations.contains(at))
         else {
             return;
         };
-        if !self.has_room(remembered(&at.1)) {
+        if !self.has_capacity(remembered(&at.1)) {
             return;
         }
-        self.seen.insert(at.clone());
+        self.known_locations.insert(at.clone());
         let before = if reported == Reporting::Ignored { None } else { self.before(&at, path, now) };
         self.noted.push((at, before));
     }
@@ -96,14 +97,14 @@ impl Changes {
     /// Records that a path changed and that its previous state is lost.
     pub(crate) fn lose(&mut self, path: &Path) {
         let path = path.to_string_lossy().into_owned();
-        if self.has_room(remembered(Path::new(&path))) {
-            self.not_kept.push(path);
+        if self.has_capacity(remembered(Path::new(&path))) {
+            self.not_stored.push(path);
         }
     }
 
     /// Reserves memory for one more change; if there is not enough, counts the change and returns false.
-    fn has_room(&mut self, size: usize) -> bool {
-        if self.remembered + size > MOST_REMEMBERED {
+    fn has_capacity(&mut self, size: usize) -> bool {
+        if self.remembered + size > MAX_REMEMBERED {
             self.unrecorded = self.unrecorded.saturating_add(1);
             return false;
         }
@@ -111,28 +112,28 @@ impl Changes {
         true
     }
 
-    /// Removes the records made since `mark`, for a call that failed.
-    pub(crate) fn roll_back(&mut self, mark: Mark) {
-        while self.noted.len() > mark.noted {
+    /// Removes the records made since `savepoint`, for a call that failed.
+    pub(crate) fn roll_back(&mut self, savepoint: Savepoint) {
+        while self.noted.len() > savepoint.noted {
             let Some((at, before)) = self.noted.pop() else { return };
             self.remembered -= remembered(&at.1);
-            self.seen.remove(&at);
+            self.known_locations.remove(&at);
             if let Some(before) = before {
                 self.discard(&before);
             }
         }
-        let lost = self.not_kept.drain(mark.not_kept.min(self.not_kept.len())..);
+        let lost = self.not_stored.drain(savepoint.not_stored.min(self.not_stored.len())..);
         self.remembered -= lost.map(|path| remembered(Path::new(&path))).sum::<usize>();
     }
 
     /// Returns the recorded changes, except those of entries that were created and are gone again.
-    pub(crate) fn report(self, path_classes: &PathClasses) -> Found {
+    pub(crate) fn report(self, path_classes: &PathClasses) -> ChangeReport {
         let mut reported =
-            Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, unrecorded: self.unrecorded };
+            ChangeReport { before: Vec::new(), ignored: 0, not_stored: self.not_stored, unrecorded: self.unrecorded };
         for ((root, path), before) in self.noted {
             match before {
                 None => reported.ignored = reported.ignored.saturating_add(1),
-                Some(before) if before.kind == Kind::Absent && path_classes.look(root, &path).is_err() => {}
+                Some(before) if before.kind == Kind::Absent && path_classes.stat_below(root, &path).is_err() => {}
                 Some(before) => reported.before.push(before),
             }
         }
@@ -145,7 +146,7 @@ impl Changes {
             return None;
         };
         let (root, name) = (at.0, name.to_owned());
-        let mut before = Before { root, path: name, kind: Kind::Absent, mode: 0, target: None, kept: None };
+        let mut before = Before { root, path: name, kind: Kind::Absent, mode: 0, target: None, staged_file: None };
         let Some(now) = now else { return Some(before) };
         let Ok(stat) = rustix::fs::fstat(now) else {
             self.lose(path);
@@ -154,8 +155,8 @@ impl Changes {
         before.mode = stat.st_mode & 0o7777;
         before.kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
-                before.kept = self.keep(now, &stat);
-                if before.kept.is_none() {
+                before.staged_file = self.keep(now, &stat);
+                if before.staged_file.is_none() {
                     self.lose(path);
                 }
                 Kind::File
@@ -198,11 +199,11 @@ impl Changes {
     }
 
     fn discard(&mut self, before: &Before) {
-        let Some(kept) = &before.kept else { return };
-        let stat = statat(&self.staging, kept, AtFlags::SYMLINK_NOFOLLOW);
+        let Some(staged_file) = &before.staged_file else { return };
+        let stat = statat(&self.staging, staged_file, AtFlags::SYMLINK_NOFOLLOW);
         let bytes = stat.map_or(0, |it| u64::try_from(it.st_size).unwrap_or(0));
         // If the removal fails, the file is removed with the directory.
-        let _left = unlinkat(&self.staging, kept, AtFlags::empty());
+        let _left = unlinkat(&self.staging, staged_file, AtFlags::empty());
         self.left = self.left.saturating_add(bytes);
     }
 }

@@ -19,18 +19,18 @@ pub(crate) fn identity(stat: &Stat) -> Identity {
 /// Returns the directories that contain an open file, from the innermost to the root directory. Fails with `ACCESS` if
 /// another file has its path by now.
 pub(crate) fn holders(opened: impl AsFd, stat: &Stat, path: &Path) -> Result<Vec<Identity>, Errno> {
-    let mut found = Vec::new();
+    let mut holders = Vec::new();
     let mut directory = match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => above(opened)?,
         _ => holder(stat, path)?,
     };
-    while found.len() < MAX_HOLDERS {
+    while holders.len() < MAX_HOLDERS {
         let next = identity(&rustix::fs::fstat(&directory)?);
         // The root directory is its own parent.
-        if found.last() == Some(&next) {
-            return Ok(found);
+        if holders.last() == Some(&next) {
+            return Ok(holders);
         }
-        found.push(next);
+        holders.push(next);
         directory = above(&directory)?;
     }
     Err(Errno::ACCESS)

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_somebody_else_made_are_not_known() {
+    fn names_that_other_processes_created_are_unknown() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "x").unwrap();

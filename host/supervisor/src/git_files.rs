@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_told_by_their_names() {
+    fn file_types_are_recognized_by_their_names() {
         for (path, file) in [
             (".git/HEAD", Some(GitFile::Head)),
             ("sub/.git/index", Some(GitFile::Index)),

@@ -64,17 +64,17 @@ fn entries(content: &[u8]) -> Result<HashMap<Key, Entry>, String> {
         return Err(format!("version {version} of the index cannot be checked"));
     }
     let count = input.u32()?;
-    let mut found = HashMap::new();
+    let mut entries = HashMap::new();
     let mut path = Vec::new();
     for _ in 0..count {
         let (stage, entry) = input.entry(version, &mut path)?;
         check(&path, entry.mode)?;
-        if found.insert((path.clone(), stage), entry).is_some() {
+        if entries.insert((path.clone(), stage), entry).is_some() {
             return Err(UNREADABLE.to_owned());
         }
     }
     input.extensions()?;
-    Ok(found)
+    Ok(entries)
 }
 
 /// Refuses a path that Git itself would not put into an index. The rules of the workspace are checked by the caller.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_could_read_differently_is_refused() {
+    fn ambiguous_indices_are_refused() {
         let good = index(&[("abc", FILE, 0)], b"");
         for rest in
             [b"link\0\0\0\0".as_slice(), b"sdir\0\0\0\0", b"IEOT\0\0\0\0", b"EOIE\0\0\0\0", b"TREE\0\0\0\x09x", b"x"]

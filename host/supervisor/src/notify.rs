@@ -10,7 +10,7 @@ use crate::sys;
 /// Result of a call.
 pub(crate) enum Reply {
     /// The call succeeds with 0.
-    Done,
+    Success,
     /// The call returns a descriptor, with close-on-exec set if the second value says so.
     Give(OwnedFd, bool),
     /// The kernel makes the call. Used only for calls whose check does not depend on memory of the caller, and for
@@ -26,7 +26,7 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, reply: Result<Reply, Err
     // The descriptor is closed here before the answer is sent: a file that is open for writing cannot be executed.
     let give = |requested: OwnedFd, cloexec| sys::give(listener, id, requested.as_fd(), cloexec);
     let response = match reply {
-        Ok(Reply::Done) => response(0, 0),
+        Ok(Reply::Success) => response(0, 0),
         Ok(Reply::Continue) => response(0, u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(0)),
         Ok(Reply::Later) => return,
         Ok(Reply::Give(requested, cloexec)) => match give(requested, cloexec) {

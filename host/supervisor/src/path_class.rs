@@ -201,12 +201,12 @@ impl PathClasses {
     }
 
     /// Returns the metadata of the entry at a path relative to a root, without following links.
-    pub(crate) fn look(&self, root: usize, below: &Path) -> Result<Stat, Errno> {
+    pub(crate) fn stat_below(&self, root: usize, below: &Path) -> Result<Stat, Errno> {
         let directory = &self.root(root).ok_or(Errno::NOENT)?.directory;
         let (flags, resolve) = (OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, ResolveFlags::NO_SYMLINKS);
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-        let found = rustix::fs::openat2(directory, below, flags, Mode::empty(), resolve | ResolveFlags::BENEATH)?;
-        rustix::fs::statat(&found, c"", AtFlags::EMPTY_PATH)
+        let opened = rustix::fs::openat2(directory, below, flags, Mode::empty(), resolve | ResolveFlags::BENEATH)?;
+        rustix::fs::statat(&opened, c"", AtFlags::EMPTY_PATH)
     }
 
     /// Returns whether a directory on a path relative to a root has an `.agentignore` that the host cannot see, because
@@ -217,7 +217,7 @@ impl PathClasses {
         }
         let directory = if is_directory { Some(below) } else { below.parent() };
         let directories = directory.into_iter().flat_map(Path::ancestors).take_while(|it| it.to_str().is_none());
-        let has_rules = |directory: &Path| match self.look(root, &directory.join(RULES)) {
+        let has_rules = |directory: &Path| match self.stat_below(root, &directory.join(RULES)) {
             Ok(_) => true,
             Err(error) => error != Errno::NOENT && error != Errno::NOTDIR,
         };

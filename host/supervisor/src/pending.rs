@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use libc::seccomp_notif;
-use paddock_supervisor::protocol::{Ask, FromSupervisor, Verdict};
+use paddock_supervisor::protocol::{AccessQuestion, FromSupervisor, Verdict};
 use rustix::io::Errno;
 
 use crate::access_control::{Answer, Known, Question, Unresolved};
@@ -18,14 +18,14 @@ use crate::serve::SyscallHandlers;
 use crate::sys;
 
 /// Maximum number of times that a call may lead to questions. Each retry can raise new questions if the files change.
-const MOST_ROUNDS: u32 = 64;
+const MAX_ROUNDS: u32 = 64;
 /// Maximum number of unanswered questions at a time. Further questions are sent as the host answers.
-const MOST_ASKED: usize = 64;
+const MAX_OPEN_QUESTIONS: usize = 64;
 /// Maximum number of waiting calls. Further calls wait in the kernel, where they take no memory of this process.
-const MOST_CALLS: usize = 256;
+const MAX_CALLS: usize = 256;
 /// Maximum memory of the questions of all waiting calls, in bytes: unanswered, answered and unsent. A call whose
 /// questions do not fit is postponed until others are done; a call whose questions alone exceed the limit is refused.
-const MOST_BYTES: usize = 24 << 20;
+const MAX_BYTES: usize = 24 << 20;
 
 /// Calls that wait for the host.
 #[derive(Default)]
@@ -33,9 +33,9 @@ pub(crate) struct Pending {
     /// Waiting calls, by the id of their notification.
     calls: HashMap<u64, Waiting>,
     /// Unanswered questions by their id, each with the id of its call.
-    asked: HashMap<u64, (u64, Question)>,
+    open_questions: HashMap<u64, (u64, Question)>,
     /// Unsent questions, each with the id of its call.
-    to_ask: VecDeque<(u64, Question)>,
+    unsent_questions: VecDeque<(u64, Question)>,
     /// Memory of the questions of all calls, in bytes.
     bytes: usize,
     /// A call that is retried when there is memory for its questions. No further call is begun before it.
@@ -57,8 +57,8 @@ struct Waiting {
 
 impl Pending {
     /// Returns whether a further call can begin.
-    pub(crate) fn has_room(&self) -> bool {
-        self.postponed.is_none() && self.calls.len() < MOST_CALLS
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.postponed.is_none() && self.calls.len() < MAX_CALLS
     }
 
     /// Serves a call, or asks the host the questions on which it depends.
@@ -94,8 +94,8 @@ impl Pending {
         verdict: Verdict,
         host: &mut HostChannel,
     ) -> io::Result<()> {
-        let Some((id, question)) = self.asked.remove(&verdict.id) else { return Ok(()) };
-        self.ask(host)?;
+        let Some((id, question)) = self.open_questions.remove(&verdict.id) else { return Ok(()) };
+        self.send_questions(host)?;
         let Some(waiting) = self.calls.get_mut(&id) else { return Ok(()) };
         waiting.known.insert(question, Answer { refused: verdict.refused, ignored: verdict.ignored });
         waiting.open = waiting.open.saturating_sub(1);
@@ -127,12 +127,12 @@ impl Pending {
     ) -> io::Result<()> {
         let id = waiting.call.id;
         let reply = match handlers.serve(&waiting.request, &waiting.call, &waiting.known) {
-            Err(Unresolved::Ask(questions)) if waiting.rounds < MOST_ROUNDS => {
+            Err(Unresolved::NeedsAnswers(questions)) if waiting.rounds < MAX_ROUNDS => {
                 let bytes: usize = questions.iter().map(Question::size).sum();
-                if waiting.bytes + bytes > MOST_BYTES {
+                if waiting.bytes + bytes > MAX_BYTES {
                     // The questions of this call alone exceed the limit for all calls.
                     Err(Errno::NOBUFS)
-                } else if self.bytes + bytes > MOST_BYTES {
+                } else if self.bytes + bytes > MAX_BYTES {
                     // The answers are dropped and asked for again later, because they could be different by then.
                     self.bytes -= waiting.bytes;
                     self.postponed = Some(Waiting { known: Known::new(), bytes: 0, ..waiting });
@@ -141,11 +141,11 @@ impl Pending {
                     (self.bytes, waiting.bytes) = (self.bytes + bytes, waiting.bytes + bytes);
                     (waiting.rounds, waiting.open) = (waiting.rounds + 1, questions.len());
                     self.calls.insert(id, waiting);
-                    self.to_ask.extend(questions.into_iter().map(|question| (id, question)));
-                    return self.ask(host);
+                    self.unsent_questions.extend(questions.into_iter().map(|question| (id, question)));
+                    return self.send_questions(host);
                 }
             }
-            Err(Unresolved::Ask(_)) => Err(Errno::AGAIN),
+            Err(Unresolved::NeedsAnswers(_)) => Err(Errno::AGAIN),
             Err(Unresolved::Errno(error)) => Err(error),
             Ok(reply) => Ok(reply),
         };
@@ -155,14 +155,14 @@ impl Pending {
     }
 
     /// Sends questions to the host, up to the limit of unanswered ones.
-    fn ask(&mut self, host: &mut HostChannel) -> io::Result<()> {
-        while self.asked.len() < MOST_ASKED {
-            let Some((id, question)) = self.to_ask.pop_front() else { return Ok(()) };
+    fn send_questions(&mut self, host: &mut HostChannel) -> io::Result<()> {
+        while self.open_questions.len() < MAX_OPEN_QUESTIONS {
+            let Some((id, question)) = self.unsent_questions.pop_front() else { return Ok(()) };
             self.next += 1;
             let path = question.path.to_string_lossy().into_owned();
             let Question { root, access, is_directory, .. } = question;
-            self.asked.insert(self.next, (id, question));
-            host.say(&FromSupervisor::Ask(Ask { id: self.next, root, path, access, is_directory }))?;
+            self.open_questions.insert(self.next, (id, question));
+            host.say(&FromSupervisor::Question(AccessQuestion { id: self.next, root, path, access, is_directory }))?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub enum ToSupervisor {
     /// The command to run; the first frame after the [`ToSupervisor::Descriptors`] frames. Carries the command's
     /// standard input, output and error as descriptors.
     Start(Box<Start>),
-    /// The answer to [`FromSupervisor::Ask`].
+    /// The answer to [`FromSupervisor::Question`].
     Verdict(Verdict),
     /// Sends a signal to the command's process group.
     Signal {
@@ -50,7 +50,7 @@ pub enum FromSupervisor {
     },
     /// Asks whether the command may access a path. Sent only if [`Start::rules`] is set. The system call waits for the
     /// verdict; other calls proceed.
-    Ask(Ask),
+    Question(AccessQuestion),
     /// The command and all processes that it started have ended. The last frame.
     Ended(Ended),
 }
@@ -166,7 +166,7 @@ pub struct Limits {
     /// Maximum number of open descriptors of each process.
     pub max_open_files: u64,
     /// Maximum total size of the file contents that are copied before changes, in bytes.
-    pub max_kept_bytes: u64,
+    pub max_stored_bytes: u64,
 }
 
 impl Default for Limits {
@@ -176,7 +176,7 @@ impl Default for Limits {
             max_memory_bytes: 4 << 30,
             max_file_bytes: 4 << 30,
             max_open_files: 4096,
-            max_kept_bytes: 64 << 20,
+            max_stored_bytes: 64 << 20,
         }
     }
 }
@@ -193,7 +193,7 @@ pub enum Access {
 
 /// A question to the host about access to a path.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Ask {
+pub struct AccessQuestion {
     /// Identifier that the verdict repeats.
     pub id: u64,
     /// Index of the root in [`Start::roots`].
@@ -206,7 +206,7 @@ pub struct Ask {
     pub is_directory: bool,
 }
 
-/// Answer of the host to an [`Ask`].
+/// Answer of the host to an [`AccessQuestion`].
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Verdict {
     /// Identifier of the question.
@@ -238,8 +238,8 @@ pub struct Ended {
     pub network_refused: bool,
     /// Absolute paths that changed and whose previous state is lost: too large, too many, unreadable, or with a name
     /// that is not UTF-8.
-    pub not_kept: Vec<String>,
-    /// Number of changes that are neither in `before` nor in `not_kept`, because the supervisor's record of changes
+    pub not_stored: Vec<String>,
+    /// Number of changes that are neither in `before` nor in `not_stored`, because the supervisor's record of changes
     /// reached 16 MiB. The same path can be counted more than once.
     pub unrecorded: u64,
     /// Absolute paths of files with other hard links that were replaced by a copy before a change; the first 20.
@@ -264,7 +264,7 @@ pub struct Before {
     /// Target of a symbolic link.
     pub target: Option<String>,
     /// Name of the file's copy in the staging directory, if there is one.
-    pub kept: Option<String>,
+    pub staged_file: Option<String>,
 }
 
 /// Type of an entry.

@@ -48,10 +48,10 @@ pub(crate) fn run(supervise: fn() -> io::Result<()>) -> io::Result<ExitCode> {
 fn outlive(supervisor: i32, signals: &OwnedFd) -> io::Result<bool> {
     let tree = Tree::new(false);
     let mut status = None;
-    let mut is_told = false;
-    while status.is_none() && !is_told {
+    let mut is_reported = false;
+    while status.is_none() && !is_reported {
         wait(signals, None)?;
-        is_told = sys::take_signals(signals);
+        is_reported = sys::take_signals(signals);
         reap(&tree, supervisor, &mut status);
     }
     loop {

@@ -112,7 +112,7 @@ fn confined(
     tree.note_group(started.process);
     let handlers = SyscallHandlers {
         access_control: AccessControl::new(path_classes, start),
-        changes: Changes::new(staging, start.limits.max_kept_bytes),
+        changes: Changes::new(staging, start.limits.max_stored_bytes),
         tree: Arc::clone(&tree),
         listener: Arc::new(listener),
         terminal,

@@ -197,15 +197,15 @@ fn receive(socket: BorrowedFd<'_>) -> Option<Word> {
         Err(Errno::AGAIN | Errno::INTR) => return None,
         Err(_) => return Some(Word::Gone),
     };
-    let Some((kind, said)) = text.get(..bytes).and_then(<[u8]>::split_first) else { return Some(Word::Gone) };
-    let said = String::from_utf8_lossy(said);
+    let Some((kind, message)) = text.get(..bytes).and_then(<[u8]>::split_first) else { return Some(Word::Gone) };
+    let message = String::from_utf8_lossy(message);
     let mut requested = host.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut requested) => requested.next(),
         _ => None,
     });
     Some(match (*kind, requested.next()) {
         (CONFINED, Some(listener)) => Word::Confined(listener),
-        (FAILED, _) => Word::Failed(io::Error::from_raw_os_error(said.parse().unwrap_or(libc::EIO))),
-        _ => Word::Unsupported(said.into_owned()),
+        (FAILED, _) => Word::Failed(io::Error::from_raw_os_error(message.parse().unwrap_or(libc::EIO))),
+        _ => Word::Unsupported(message.into_owned()),
     })
 }

@@ -90,7 +90,7 @@ impl Supervisor {
             vec![PollFd::from_borrowed_fd(host.as_fd(), wanted), PollFd::new(&self.signals, PollFlags::IN)];
         if let Served::Confined(handlers, pending) = &self.served
             && !self.calls_over
-            && pending.has_room()
+            && pending.has_capacity()
         {
             waited.push(PollFd::from_borrowed_fd(handlers.listener.as_fd(), PollFlags::IN));
         }
@@ -198,9 +198,9 @@ impl Supervisor {
             (ended.broken_links, ended.broken_links_count) =
                 (handlers.broken_links.reported, handlers.broken_links.count);
             handlers.access_control.path_classes.refresh();
-            let found = handlers.changes.report(&handlers.access_control.path_classes);
-            (ended.before, ended.ignored) = (found.before, found.ignored);
-            (ended.not_kept, ended.unrecorded) = (found.not_kept, found.unrecorded);
+            let report = handlers.changes.report(&handlers.access_control.path_classes);
+            (ended.before, ended.ignored) = (report.before, report.ignored);
+            (ended.not_stored, ended.unrecorded) = (report.not_stored, report.unrecorded);
         }
         ended
     }

@@ -121,10 +121,10 @@ pub(crate) fn landlock_version() -> Result<c_long, Errno> {
 pub(crate) fn notifications_fit() -> bool {
     let mut sizes = seccomp_notif_sizes { seccomp_notif: 0, seccomp_notif_resp: 0, seccomp_data: 0 };
     // SAFETY: the pointer is to a live value of the type that this operation writes.
-    let asked = unsafe {
+    let status = unsafe {
         libc::syscall(libc::SYS_seccomp, c_long::from(libc::SECCOMP_GET_NOTIF_SIZES), 0_usize, &raw mut sizes)
     };
-    asked == 0
+    status == 0
         && usize::from(sizes.seccomp_notif) <= size_of::<seccomp_notif>()
         && usize::from(sizes.seccomp_notif_resp) <= size_of::<seccomp_notif_resp>()
 }

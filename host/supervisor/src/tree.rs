@@ -26,7 +26,7 @@ struct Groups {
     /// Process groups that the command has or had.
     known: HashSet<i32>,
     /// Number of remembered groups at which ended groups are dropped next.
-    next_look: usize,
+    next_scan: usize,
     /// Whether no group can be created any more.
     closed: bool,
 }
@@ -37,7 +37,7 @@ impl Tree {
         Self {
             own,
             signals_are_scoped,
-            groups: Mutex::new(Groups { known: HashSet::new(), next_look: FEW_GROUPS, closed: false }),
+            groups: Mutex::new(Groups { known: HashSet::new(), next_scan: FEW_GROUPS, closed: false }),
         }
     }
 
@@ -50,9 +50,9 @@ impl Tree {
         if groups.closed {
             return false;
         }
-        if groups.known.len() >= groups.next_look {
+        if groups.known.len() >= groups.next_scan {
             groups.known.retain(|known| is_there(*known));
-            groups.next_look = (2 * groups.known.len()).max(FEW_GROUPS);
+            groups.next_scan = (2 * groups.known.len()).max(FEW_GROUPS);
         }
         groups.known.insert(group);
         true
@@ -64,13 +64,13 @@ impl Tree {
     }
 
     /// Returns the number of processes and threads, or `None` if one of them exceeds its limit.
-    pub(crate) fn count(&self, most_processes: u64, most_threads: u64) -> Option<(u64, u64)> {
+    pub(crate) fn count(&self, max_processes: u64, max_threads: u64) -> Option<(u64, u64)> {
         let (mut processes, mut threads) = (0_u64, 0_u64);
         let mut left = children(self.own);
         while let Some(process) = left.pop() {
             processes += 1;
             threads = threads.saturating_add(field(process, THREADS).map_or(1, i32::unsigned_abs).into());
-            if processes > most_processes || threads > most_threads {
+            if processes > max_processes || threads > max_threads {
                 return None;
             }
             left.extend(children(process));
@@ -113,10 +113,10 @@ impl Tree {
         if self.signals_are_scoped {
             groups.known.iter().for_each(|group| kill_group(*group));
         }
-        let found = self.descendants();
-        let seen: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
-        seen.into_iter().for_each(kill_group);
-        for process in found.into_iter().filter_map(Pid::from_raw) {
+        let processes = self.descendants();
+        let groups: HashSet<i32> = processes.iter().filter_map(|process| field(*process, GROUP)).collect();
+        groups.into_iter().for_each(kill_group);
+        for process in processes.into_iter().filter_map(Pid::from_raw) {
             // A process that has ended needs no signal.
             let _gone = rustix::process::kill_process(process, Signal::KILL);
         }
@@ -140,13 +140,13 @@ impl Tree {
 
     /// Returns all descendants of this process.
     pub(crate) fn descendants(&self) -> Vec<i32> {
-        let mut found = children(self.own);
+        let mut processes = children(self.own);
         let mut next = 0;
-        while let Some(process) = found.get(next).copied() {
-            found.extend(children(process));
+        while let Some(process) = processes.get(next).copied() {
+            processes.extend(children(process));
             next += 1;
         }
-        found
+        processes
     }
 }
 

@@ -25,8 +25,8 @@ const STACK_BYTES: usize = 64 << 10;
 /// run. The thread sets `over_limit` when it kills the command.
 pub(crate) fn begin(tree: Arc<Tree>, over_limit: Arc<AtomicBool>, limits: &Limits) -> io::Result<()> {
     let mut counter = Counter {
-        most_processes: limits.max_processes,
-        most_threads: limits.max_processes.saturating_mul(THREADS_EACH),
+        max_processes: limits.max_processes,
+        max_threads: limits.max_processes.saturating_mul(THREADS_EACH),
         last: None,
     };
     thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
@@ -42,8 +42,8 @@ pub(crate) fn begin(tree: Arc<Tree>, over_limit: Arc<AtomicBool>, limits: &Limit
 }
 
 struct Counter {
-    most_processes: u64,
-    most_threads: u64,
+    max_processes: u64,
+    max_threads: u64,
     last: Option<Count>,
 }
 
@@ -63,12 +63,12 @@ impl Counter {
         if let (Some(last), Some(newest)) = (&self.last, newest)
             // Ids wrap around when all are used.
             && let Some(started) = newest.checked_sub(last.newest)
-            && last.processes.saturating_add(started) <= self.most_processes
-            && last.threads.saturating_add(started) <= self.most_threads
+            && last.processes.saturating_add(started) <= self.max_processes
+            && last.threads.saturating_add(started) <= self.max_threads
         {
             return false;
         }
-        let Some((processes, threads)) = tree.count(self.most_processes, self.most_threads) else { return true };
+        let Some((processes, threads)) = tree.count(self.max_processes, self.max_threads) else { return true };
         self.last = newest.map(|newest| Count { processes, threads, newest });
         false
     }

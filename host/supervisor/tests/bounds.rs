@@ -87,22 +87,22 @@ fn a_kill_comes_before_questions_and_ends_them() {
     // The host answers questions for a while and then sends `Kill`.
     let began = Instant::now();
     while began.elapsed() < Duration::from_millis(1500) {
-        if let FromSupervisor::Ask(ask) = wire::receive::<FromSupervisor>(&running.socket).unwrap().0 {
-            running.say(&ToSupervisor::Verdict(Verdict { id: ask.id, ..Verdict::default() }));
+        if let FromSupervisor::Question(question) = wire::receive::<FromSupervisor>(&running.socket).unwrap().0 {
+            running.say(&ToSupervisor::Verdict(Verdict { id: question.id, ..Verdict::default() }));
         }
     }
     let max = peak(process).unwrap();
     assert!(max < MAX_MEMORY, "{} MiB", max >> 20);
     running.say(&ToSupervisor::Kill);
     let killed = Instant::now();
-    let mut asked = 0;
+    let mut count = 0;
     let outcome = running.finish(|_| {
-        asked += 1;
+        count += 1;
         Verdict::default()
     });
     assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
     // Only the questions that were sent before `Kill` arrive.
-    assert!(asked <= 64, "{asked}");
+    assert!(count <= 64, "{count}");
     assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
 }
 
@@ -117,7 +117,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
         // Receives the questions that are sent before the host answers any.
         running.socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         match wire::receive::<FromSupervisor>(&running.socket) {
-            Ok((FromSupervisor::Ask(ask), _)) => waiting.push(ask.id),
+            Ok((FromSupervisor::Question(question), _)) => waiting.push(question.id),
             Ok((FromSupervisor::Ended(ended), _)) => break ended,
             Ok(_) => {}
             Err(_) => {
@@ -134,7 +134,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
 }
 
 #[test]
-fn what_is_too_much_to_ask_about_is_refused() {
+fn too_many_questions_are_refused() {
     let fixture = Fixture::new();
     let deep = (0..17).fold(fixture.root.join("top"), |path, _| path.join("d".repeat(200)));
     fs::create_dir_all(&deep).unwrap();
@@ -168,13 +168,13 @@ fn groups_take_no_memory_and_are_those_of_processes() {
 #[test]
 fn nothing_outlives_a_supervisor_that_is_killed() {
     let fixture = Fixture::new();
-    let mark = format!("{}.{}", 90_000 + std::process::id() % 1000, 4711);
-    let mut running = begin(attempt(&fixture, &["outlive", &mark]));
+    let tag = format!("{}.{}", 90_000 + std::process::id() % 1000, 4711);
+    let mut running = begin(attempt(&fixture, &["outlive", &tag]));
     assert!(matches!(running.started(), FromSupervisor::Confined { .. }));
-    assert!(within_a_second(|| processes_with(&mark).len() >= 4), "{:?}", processes_with(&mark));
+    assert!(within_a_second(|| processes_with(&tag).len() >= 4), "{:?}", processes_with(&tag));
     let supervisor = supervisor(&running);
     assert!(Command::new("kill").args(["-9", &supervisor.to_string()]).status().unwrap().success());
-    assert!(within_a_second(|| processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+    assert!(within_a_second(|| processes_with(&tag).is_empty()), "{:?}", processes_with(&tag));
     // The parent sees the process end and the socket close.
     assert!(!running.supervisor.wait().unwrap().success());
     assert!(wire::receive::<FromSupervisor>(&running.socket).is_err());
@@ -207,7 +207,7 @@ fn a_file_has_names_in_roots_or_in_the_temporary_directory() {
 }
 
 #[test]
-fn a_name_that_is_gone_says_nothing_of_a_file_that_has_another() {
+fn a_removed_name_does_not_decide_about_a_file_with_another_name() {
     let fixture = Fixture::new();
     let secret = fixture.write(".env", "secret\n");
     fs::hard_link(&secret, fixture.outside.join("second")).unwrap();
@@ -221,8 +221,8 @@ fn a_name_that_is_gone_says_nothing_of_a_file_that_has_another() {
         fs::rename(root.join("new"), root.join(".env")).unwrap();
         fs::write(signal, "").unwrap();
     });
-    let outcome = running.finish(|ask| Verdict {
-        refused: ask.path.ends_with("/.env").then(|| "secret".to_owned()),
+    let outcome = running.finish(|question| Verdict {
+        refused: question.path.ends_with("/.env").then(|| "secret".to_owned()),
         ..Verdict::default()
     });
     assert!(outcome.stdout.starts_with("begun") && !outcome.stdout.contains("secret"), "{outcome:#?}");
@@ -230,7 +230,7 @@ fn a_name_that_is_gone_says_nothing_of_a_file_that_has_another() {
 }
 
 #[test]
-fn a_name_that_ends_as_those_of_removed_files_do_is_one() {
+fn a_name_that_ends_in_deleted_is_an_ordinary_name() {
     let fixture = Fixture::new();
     fixture.write("a (deleted)", "inside\n");
     let outcome = run(fixture.shell("cat 'a (deleted)' && echo more >> 'a (deleted)'")).succeeded();
@@ -259,7 +259,7 @@ fn rules_in_a_directory_whose_name_is_not_utf_8_close_it() {
 }
 
 #[test]
-fn a_root_that_is_moved_is_still_the_root_and_what_takes_its_path_is_not() {
+fn a_moved_root_remains_the_root() {
     let fixture = Fixture::new();
     fixture.write("file", "inside\n");
     let (root, outside) = (fixture.root.clone(), fixture.outside.clone());
@@ -309,7 +309,7 @@ fn nothing_is_made_at_the_path_of_a_root() {
 }
 
 #[test]
-fn what_holds_a_root_or_is_pinned_stays() {
+fn parents_of_roots_and_pinned_entries_cannot_be_moved() {
     let fixture = Fixture::new();
     fs::create_dir_all(fixture.root.join("holder/inner")).unwrap();
     fs::create_dir_all(fixture.root.join("kept/below")).unwrap();
@@ -324,13 +324,14 @@ fn what_holds_a_root_or_is_pinned_stays() {
 }
 
 #[test]
-fn what_is_closed_is_closed_by_every_path() {
+fn closed_files_are_closed_by_every_path() {
     let fixture = Fixture::new();
     fs::create_dir_all(fixture.root.join("home/.cache/paddock")).unwrap();
     fs::write(fixture.root.join("home/.cache/paddock/code"), "native\n").unwrap();
     fs::create_dir(fixture.root.join("mounted")).unwrap();
     let (home, mounted) = (fixture.root.join("home"), fixture.root.join("mounted"));
-    let bound = Command::new("mount").arg("--bind").args([&home, &mounted]).status().is_ok_and(|done| done.success());
+    let bound =
+        Command::new("mount").arg("--bind").args([&home, &mounted]).status().is_ok_and(|status| status.success());
     if !bound {
         println!("not run by a bind mount: this user cannot make one");
     }
@@ -441,7 +442,7 @@ fn only_named_programs_run_where_programs_are_named() {
 }
 
 #[test]
-fn a_time_limit_of_the_host_is_one_whatever_is_asked() {
+fn a_time_limit_of_the_host_holds_whatever_is_requested() {
     // A host whose time limit is over sends `Kill` and only waits for the end.
     let fixture = Fixture::new();
     fill(&fixture, 4, 1000);

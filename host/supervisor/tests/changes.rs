@@ -29,7 +29,7 @@ fn changed(script: &str) -> (Fixture, Outcome) {
 /// Returns the reported paths relative to the root, with their previous type and content.
 fn reported(fixture: &Fixture, outcome: &Outcome) -> Vec<(String, Kind, Option<String>)> {
     let name = |path: &str| path.strip_prefix(fixture.root.to_str().unwrap()).unwrap()[1..].to_owned();
-    outcome.ended.before.iter().map(|it| (name(&it.path), it.kind, fixture.kept(it))).collect()
+    outcome.ended.before.iter().map(|it| (name(&it.path), it.kind, fixture.staged_content(it))).collect()
 }
 
 fn file(name: &str, content: &str) -> (String, Kind, Option<String>) {
@@ -86,7 +86,7 @@ fn each_kind_of_change() {
     ] {
         let (fixture, outcome) = changed(script);
         assert_eq!(reported(&fixture, &outcome), expected, "{script}");
-        assert!(outcome.ended.not_kept.is_empty(), "{script}: {:?}", outcome.ended.not_kept);
+        assert!(outcome.ended.not_stored.is_empty(), "{script}: {:?}", outcome.ended.not_stored);
     }
 }
 
@@ -107,31 +107,32 @@ fn a_thousand_files() {
     let outcome = run(fixture.shell("for i in $(seq 0 999); do echo x > $i.txt; done")).succeeded();
     assert_eq!(outcome.ended.before.len(), 1000);
     for (index, before) in outcome.ended.before.iter().enumerate() {
-        assert_eq!(fixture.kept(before).unwrap(), index.to_string());
+        assert_eq!(fixture.staged_content(before).unwrap(), index.to_string());
     }
 }
 
 #[test]
-fn more_than_is_kept() {
+fn more_than_is_stored() {
     let fixture = Fixture::new();
     fixture.write("large", &"x".repeat(2000));
     fixture.write("small", "kept");
     let mut start = fixture.shell("echo > large; echo > small");
-    start.limits.max_kept_bytes = 1000;
+    start.limits.max_stored_bytes = 1000;
     let outcome = run(start).succeeded();
-    assert_eq!(outcome.ended.not_kept, [fixture.inside("large")]);
-    assert_eq!(outcome.before(fixture.root.join("large")).unwrap().kept, None);
-    assert_eq!(fixture.kept(outcome.before(fixture.root.join("small")).unwrap()).unwrap(), "kept");
+    assert_eq!(outcome.ended.not_stored, [fixture.inside("large")]);
+    assert_eq!(outcome.before(fixture.root.join("large")).unwrap().staged_file, None);
+    assert_eq!(fixture.staged_content(outcome.before(fixture.root.join("small")).unwrap()).unwrap(), "kept");
 }
 
 #[test]
-fn what_is_ignored_is_counted() {
+fn ignored_changes_are_counted() {
     let fixture = Fixture::new();
     fixture.write("target/old", "old");
     fixture.write("target/deep/old", "old");
     let mut start = fixture.shell("echo x > target/new; echo x > target/old; echo x > kept; mv target other");
     start.rules = true;
-    let outcome = run_with(start, |ask| Verdict { ignored: ask.path.contains("/target"), ..Verdict::default() });
+    let outcome =
+        run_with(start, |question| Verdict { ignored: question.path.contains("/target"), ..Verdict::default() });
     let outcome = outcome.succeeded();
     assert_eq!(outcome.ended.ignored, 3, "{outcome:#?}");
     assert!(outcome.ended.before.iter().all(|it| !it.path.contains("/target")), "{outcome:#?}");

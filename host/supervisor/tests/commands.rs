@@ -116,7 +116,7 @@ fn input_output_and_status() {
 }
 
 #[test]
-fn what_cannot_be_started() {
+fn commands_that_cannot_be_started_are_reported() {
     let fixture = Fixture::new();
     let outcome = run(fixture.command(&["no-such-program"]));
     assert_eq!(outcome.failed.unwrap().1, Some(libc::ENOENT));
@@ -129,7 +129,7 @@ fn what_cannot_be_started() {
 }
 
 #[test]
-fn only_a_start_starts() {
+fn only_a_start_message_starts_a_command() {
     let (socket, mut supervisor) = supervisor();
     wire::send(&socket, &ToSupervisor::Kill, &[]).unwrap();
     assert!(wire::receive::<FromSupervisor>(&socket).is_err());

@@ -25,11 +25,11 @@ struct Attempt {
     /// Creates the files that the attempt needs.
     prepare: fn(&Fixture),
     /// Whether the attempt is repeated without confinement, where it must succeed.
-    control: bool,
+    has_control: bool,
 }
 
 fn attempt(name: &'static str, arguments: fn(&Fixture) -> Vec<String>) -> Attempt {
-    Attempt { name, arguments, prepare: |_| {}, control: true }
+    Attempt { name, arguments, prepare: |_| {}, has_control: true }
 }
 
 impl Attempt {
@@ -39,7 +39,7 @@ impl Attempt {
 
     /// Makes the attempt only confined: unconfined it would do harm, or it needs a feature that the machine may lack.
     fn alone(self) -> Self {
-        Self { control: false, ..self }
+        Self { has_control: false, ..self }
     }
 
     fn start(&self, fixture: &Fixture) -> Start {
@@ -65,10 +65,10 @@ fn check(attempts: &[Attempt]) {
         assert_ne!(outcome.ended.exit_code, Some(2), "{name} was not tried: {outcome:#?}");
         assert!(!outcome.stdout.contains("secret"), "{name} told: {outcome:#?}");
         assert_eq!(fixture.snapshot(), before, "{name} changed what is outside");
-        if attempt.control {
+        if attempt.has_control {
             let fixture = Fixture::new();
-            let control = run(Start { confine: false, ..attempt.start(&fixture) });
-            assert_eq!(control.ended.exit_code, Some(0), "{name} fails unconfined too: {control:#?}");
+            let has_control = run(Start { confine: false, ..attempt.start(&fixture) });
+            assert_eq!(has_control.ended.exit_code, Some(0), "{name} fails unconfined too: {has_control:#?}");
         }
     }
 }
@@ -225,7 +225,7 @@ fn metadata() {
 }
 
 #[test]
-fn metadata_of_what_may_be_read() {
+fn metadata_of_read_only_files_cannot_be_changed() {
     for name in ["chmod-opened", "utimes-opened", "fsetxattr", "flags", "reopen", "write", "unlink", "chmod", "utimes"]
     {
         let fixture = Fixture::new();

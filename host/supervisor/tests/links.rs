@@ -84,7 +84,7 @@ fn changes_are_made_to_a_copy() {
     let outcome = with(HardLinks::Break, &fixture, "echo new >> f").succeeded();
     assert_eq!(fs::read_to_string(fixture.root.join("f")).unwrap(), "old\nnew\n");
     assert_eq!(fs::metadata(fixture.root.join("f")).unwrap().mode() & 0o7777, 0o751);
-    assert_eq!(fixture.kept(outcome.before(fixture.root.join("f")).unwrap()).unwrap(), "old\n");
+    assert_eq!(fixture.staged_content(outcome.before(fixture.root.join("f")).unwrap()).unwrap(), "old\n");
     assert_eq!(outcome.ended.broken_links, [fixture.inside("f")]);
 }
 

@@ -28,7 +28,7 @@ fn nothing_left(text: &str) {
 }
 
 #[test]
-fn what_is_in_the_background_ends_with_the_command() {
+fn background_processes_end_with_the_command() {
     for confine in [true, false] {
         let fixture = Fixture::new();
         let time = unused(1);
@@ -89,7 +89,7 @@ fn a_fork_bomb_ends() {
 
 /// A signal that arrives while `fork` waits for the supervisor would make it fail.
 #[test]
-fn forking_goes_on_while_children_end() {
+fn forks_succeed_while_children_end() {
     let fixture = Fixture::new();
     let script = "i=0; while [ $i -lt 400 ]; do /bin/true & /bin/true | /bin/true; i=$((i+1)); done; wait; echo $i";
     assert_eq!(run(fixture.shell(script)).succeeded().stdout, "400\n");

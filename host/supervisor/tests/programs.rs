@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use paddock_supervisor::protocol::{Ask, Verdict};
+use paddock_supervisor::protocol::{AccessQuestion, Verdict};
 use support::{Fixture, Outcome, Start, attack, begin, run, run_with, within_a_second};
 
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
@@ -116,8 +116,8 @@ fn compile(source: &str, to: &Path, flags: &[&str]) {
     fs::remove_file(file).unwrap();
 }
 
-fn hides(ask: &Ask) -> Verdict {
-    let is_hidden = ask.path.rsplit('/').next().is_some_and(|name| name.starts_with("secret"));
+fn hides(question: &AccessQuestion) -> Verdict {
+    let is_hidden = question.path.rsplit('/').next().is_some_and(|name| name.starts_with("secret"));
     Verdict { refused: is_hidden.then(|| "the rules say so".to_owned()), ..Verdict::default() }
 }
 
@@ -200,12 +200,12 @@ fn a_removed_file_is_not_opened_by_a_descriptor_from_before() {
 fn a_verdict_on_reading_is_asked_again_after_a_while() {
     let fixture = Fixture::new();
     fixture.write("open.txt", "open\n");
-    let mut asked = 0;
+    let mut count = 0;
     let script = "cat open.txt open.txt; sleep 1; cat open.txt";
-    let outcome = run_with(Start { rules: true, ..fixture.shell(script) }, |ask| {
-        asked += usize::from(ask.path.ends_with("open.txt"));
-        Verdict { refused: (asked > 1).then(|| "a rule came to be".to_owned()), ..Verdict::default() }
+    let outcome = run_with(Start { rules: true, ..fixture.shell(script) }, |question| {
+        count += usize::from(question.path.ends_with("open.txt"));
+        Verdict { refused: (count > 1).then(|| "a rule came to be".to_owned()), ..Verdict::default() }
     });
     assert_eq!(outcome.stdout, "open\nopen\n", "{outcome:#?}");
-    assert_eq!(asked, 2);
+    assert_eq!(count, 2);
 }

@@ -13,15 +13,15 @@ mod support;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use paddock_supervisor::protocol::{Access, Ask, Verdict};
+use paddock_supervisor::protocol::{Access, AccessQuestion, Verdict};
 use support::{Fixture, Outcome, Start, begin, run, run_with};
 
 /// Refuses all access to `secret*`, and changes to `locked` and everything in it.
-fn authorize(ask: &Ask) -> Verdict {
-    let mut names = ask.path.rsplit('/');
-    let secret = names.next().is_some_and(|it| it.starts_with("secret"));
-    let locked = ask.access == Access::Change && ask.path.split('/').any(|it| it == "locked");
-    let refused = (secret || locked).then(|| "the rules say so".to_owned());
+fn authorize(question: &AccessQuestion) -> Verdict {
+    let mut names = question.path.rsplit('/');
+    let is_hidden = names.next().is_some_and(|it| it.starts_with("secret"));
+    let locked = question.access == Access::Change && question.path.split('/').any(|it| it == "locked");
+    let refused = (is_hidden || locked).then(|| "the rules say so".to_owned());
     Verdict { refused, ..Verdict::default() }
 }
 
@@ -39,7 +39,7 @@ fn ruled(fixture: &Fixture, script: &str) -> Outcome {
 }
 
 #[test]
-fn secrets_stay_secret() {
+fn hidden_paths_stay_hidden() {
     for script in [
         "cat secret.txt",
         "cat ./dir/../secret.txt",
@@ -78,7 +78,7 @@ fn secrets_stay_secret() {
 }
 
 #[test]
-fn what_is_locked_is_read() {
+fn read_only_paths_can_be_read() {
     let fixture = fixture();
     assert_eq!(ruled(&fixture, "cat locked/file").succeeded().stdout, "locked\n");
     for script in
@@ -95,8 +95,8 @@ fn a_verdict_on_reading_is_asked_once() {
     let fixture = fixture();
     let outcome = ruled(&fixture, "cat open.txt open.txt; cat open.txt").succeeded();
     assert_eq!(outcome.stdout, "open\nopen\nopen\n");
-    let asked = outcome.asked.iter().filter(|it| it.path == fixture.inside("open.txt"));
-    assert_eq!(asked.count(), 1, "{:#?}", outcome.asked);
+    let questions = outcome.questions.iter().filter(|it| it.path == fixture.inside("open.txt"));
+    assert_eq!(questions.count(), 1, "{:#?}", outcome.questions);
 }
 
 #[test]
@@ -115,25 +115,25 @@ fn other_calls_go_on_while_one_waits() {
     let fixture = fixture();
     let script = "cat open.txt & for i in 1 2 3; do cat /usr/bin/env > /dev/null; done; echo > $TMPDIR/done; wait";
     let running = begin(Start { rules: true, ..fixture.shell(script) });
-    let done = fixture.temporary.join("done");
+    let end_file = fixture.temporary.join("done");
     let mut waited = false;
-    let outcome = running.finish(|ask| {
-        if ask.path.ends_with("open.txt") {
+    let outcome = running.finish(|question| {
+        if question.path.ends_with("open.txt") {
             let begun = Instant::now();
-            while !done.exists() && begun.elapsed() < Duration::from_secs(5) {
+            while !end_file.exists() && begun.elapsed() < Duration::from_secs(5) {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            waited = done.exists();
+            waited = end_file.exists();
         }
-        authorize(ask)
+        authorize(question)
     });
     assert!(waited, "{outcome:#?}");
     assert_eq!(outcome.succeeded().stdout, "open\n");
 }
 
 /// Refuses to change `.git` itself.
-fn authorize_data(ask: &Ask) -> Verdict {
-    let refused = (ask.access == Access::Change && ask.path == ".git").then(|| "it is protected".to_owned());
+fn authorize_data(question: &AccessQuestion) -> Verdict {
+    let refused = (question.access == Access::Change && question.path == ".git").then(|| "it is protected".to_owned());
     Verdict { refused, ..Verdict::default() }
 }
 
@@ -184,7 +184,7 @@ fn only_plain_files_are_put_into_git() {
 }
 
 #[test]
-fn a_refusal_names_what_can_be_done_instead() {
+fn a_refusal_names_an_alternative() {
     let fixture = Fixture::new();
     let outside = fixture.outside("new");
     let outcome = run(fixture.shell(&format!("touch {outside}; echo x > /usr/x")));

@@ -38,17 +38,17 @@ impl Arena {
         symlink("../outside", top.join("spare/link-to-outside")).unwrap();
         symlink("../outside/f", top.join("spare/link-to-file")).unwrap();
         mkfifoat(CWD, top.join("spare/fifo"), Mode::RUSR | Mode::WUSR).unwrap();
-        let outside = look(&top.join("outside"));
+        let outside = snapshot(&top.join("outside"));
         Self { _keep: keep, top, outside }
     }
 
     /// Fails if anything outside has changed.
     pub fn check_outside(&self) {
-        assert_eq!(look(&self.top.join("outside")), self.outside, "something outside was changed");
+        assert_eq!(snapshot(&self.top.join("outside")), self.outside, "something outside was changed");
     }
 
     /// Fails if content from outside is in the backups, or in copies and moves to names that are not swapped.
-    pub fn check_kept(&self) {
+    pub fn check_stored(&self) {
         check(&self.top.join("state"));
         for name in ["copied", "copied-link", "moved"] {
             let path = self.top.join("ws").join(name);
@@ -65,14 +65,14 @@ impl Arena {
 }
 
 fn check(top: &Path) {
-    for (path, (.., content)) in look(top) {
+    for (path, (.., content)) in snapshot(top) {
         let path = path.display();
         assert!(!String::from_utf8_lossy(&content).contains(CANARY), "{path} holds what was outside");
         assert!(!path.to_string().contains(ONLY_OUTSIDE), "{path} was outside");
     }
 }
 
-fn look(top: &Path) -> BTreeMap<PathBuf, Entry> {
+fn snapshot(top: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut entries = BTreeMap::new();
     let mut ahead = vec![top.to_owned()];
     while let Some(path) = ahead.pop() {

@@ -24,7 +24,7 @@ const QUICK: u64 = 200_000;
 const HUNG: Duration = Duration::from_secs(40);
 /// Number of calls between two checks of the files. It is smaller than the number of retained backups, so that every
 /// backup is checked.
-const LOOKS_EVERY: u64 = 250;
+const CHECKS_EVERY: u64 = 250;
 
 /// Results of the attempts of an operation.
 #[derive(Default)]
@@ -37,7 +37,7 @@ struct Row {
 }
 
 /// Runs the control test, which shows that the races redirect a host that checks a path and then opens it.
-pub fn control() {
+pub fn checking_then_opening_is_redirected() {
     let arena = Arena::new();
     let _swapper = Swapper::start(&arena.top);
     let (root, path) = (arena.top.join("ws"), arena.top.join("ws/d/f"));
@@ -87,14 +87,14 @@ pub fn run(wanted: u64) {
         now.store(0, Ordering::Relaxed);
         attempts += raced.attempts;
         rows.entry(raced.operation).or_default().count(&raced, &outcome, started.elapsed());
-        if number % LOOKS_EVERY == 0 {
+        if number % CHECKS_EVERY == 0 {
             arena.check_outside();
-            arena.check_kept();
+            arena.check_stored();
         }
     }
     drop(swapper);
     arena.check_outside();
-    arena.check_kept();
+    arena.check_stored();
     arena.check_inside();
     print(&rows, attempts, began.elapsed());
     for operation in ["read", "write", "patch", "copy", "move"] {

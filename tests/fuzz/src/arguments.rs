@@ -16,7 +16,7 @@ pub fn fuzz(bytes: &[u8]) {
     let before = fixture.tree();
     let outcome = fixture.call_as(dialect.name, tool.name, arguments);
     let after = fixture.tree();
-    if matches!(tool.effect, ToolTraits::Reads) || outcome.error.is_some() {
+    if matches!(tool.traits, ToolTraits::Reads) || outcome.error.is_some() {
         assert_eq!(before, after, "{} {arguments}: {:?}", tool.name, outcome.error);
     }
 }

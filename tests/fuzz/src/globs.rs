@@ -19,9 +19,9 @@ pub fn fuzz(bytes: &[u8]) {
         let paths = result["paths"].as_array().unwrap();
         (paths.iter().map(|path| path.as_str().unwrap().to_owned()).collect(), result["next_cursor"].clone())
     };
-    let (found, _) = paths(&whole.result);
-    assert!(found.is_sorted_by(|a, b| a.split('/').lt(b.split('/'))), "{found:?}");
-    for path in &found {
+    let (paths_found, _) = paths(&whole.result);
+    assert!(paths_found.is_sorted_by(|a, b| a.split('/').lt(b.split('/'))), "{paths_found:?}");
+    for path in &paths_found {
         assert_eq!(tree.get(path).map(|(kind, _)| *kind), Some(Kind::File), "{path}");
     }
     let (mut pages, mut cursor) = (Vec::new(), Value::Null);
@@ -34,5 +34,5 @@ pub fn fuzz(bytes: &[u8]) {
             break;
         }
     }
-    assert_eq!(pages, found);
+    assert_eq!(pages, paths_found);
 }

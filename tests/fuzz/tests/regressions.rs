@@ -6,7 +6,7 @@ use std::path::Path;
 use paddock_fuzz_targets::{TARGETS, run};
 
 #[test]
-fn every_kept_input_passes() {
+fn every_stored_input_passes() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut inputs = 0;
     for (target, _) in TARGETS {

@@ -13,7 +13,7 @@ use crate::measure::{Entrant, Row};
 use crate::paddock::{BATCH, CALL, Paddock, Pages, run_each};
 use crate::process::Invocation;
 use crate::trees::editable;
-use crate::{places, trees};
+use crate::{directories, trees};
 
 /// Name of the table of changes.
 pub const GROUP: &str = "change";
@@ -24,7 +24,7 @@ const TURNS: [(u8, u8); 2] = [(1, 2), (2, 1)];
 
 /// Adds the rows of both changes.
 pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
-    let top = places::scratch("change")?;
+    let top = directories::scratch("change")?;
     let paddock = Paddock::open(&bench.paddock, &top)?;
     rows.push(edits(bench, &paddock, &top)?);
     rows.push(patches(bench, &paddock, &top)?);
@@ -44,7 +44,8 @@ fn edits(bench: &Bench, paddock: &Paddock, top: &Path) -> Result<Row> {
     let peers = &bench.peers;
     for (name, peer, script) in [("node", &peers.node, "plain.mjs"), ("python", &peers.python, "plain.py")] {
         let dir = files(top, name, 1)?;
-        let plain = invocation(peer.as_ref(), &dir).ok_or(ABSENT).map(|plain| plain.args([places::script(script)]));
+        let plain =
+            invocation(peer.as_ref(), &dir).ok_or(ABSENT).map(|plain| plain.args([directories::script(script)]));
         let turns = plain.map(|plain| {
             TURNS.map(|(old, new)| plain.clone().args(["edit", "file0.rs"]).args([value(old), value(new)]))
         });
@@ -102,7 +103,7 @@ fn ours<'a>(paddock: &'a Paddock, name: &'static str, tool: &'static str, turns:
     if name == CALL {
         return paddock.called(name, tool, turns.to_vec(), nothing);
     }
-    paddock.asked(name, tool, turns.to_vec(), nothing)
+    paddock.batch_entrant(name, tool, turns.to_vec(), nothing)
 }
 
 fn in_turns<'a>(name: &'static str, turns: [Invocation; 2]) -> Entrant<'a> {

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{ABSENT, Bench, Rules, add, invocation, printing};
 use crate::answers::{Answer, Form};
+use crate::directories;
 use crate::measure::{Entrant, Row};
 use crate::paddock::Paddock;
-use crate::places;
 use crate::process::Invocation;
 use crate::text::{COMMON, RARE, TEN};
 use crate::trees::{Kind, Tree};
@@ -218,5 +218,5 @@ fn scripted(plain: Invocation, script: &str, query: &Query, rules: Rules) -> Res
     };
     let flags = [("i", query.insensitive), ("m", query.multiline), ("-", true)];
     let flags: String = flags.into_iter().filter_map(|(flag, is_set)| is_set.then_some(flag)).collect();
-    Ok(plain.args([places::script(script)]).args(["grep", output, &flags, &query.pattern]))
+    Ok(plain.args([directories::script(script)]).args(["grep", output, &flags, &query.pattern]))
 }

@@ -86,8 +86,8 @@ pub fn invocation(peer: Option<&Peer>, dir: &Path) -> Option<Invocation> {
 }
 
 /// Adds an entrant, or records why it is missing.
-pub fn add<'a>(row: &mut Row, entrants: &mut Vec<Entrant<'a>>, name: &'static str, found: Result<Entrant<'a>, &str>) {
-    match found {
+pub fn add<'a>(row: &mut Row, entrants: &mut Vec<Entrant<'a>>, name: &'static str, entrant: Result<Entrant<'a>, &str>) {
+    match entrant {
         Ok(entrant) => entrants.push(entrant),
         Err(reason) => row.leave_out(name, reason),
     }

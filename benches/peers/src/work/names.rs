@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{ABSENT, Bench, Rules, add, invocation, printing};
 use crate::answers::{Answer, Form};
+use crate::directories;
 use crate::measure::{Entrant, Row};
 use crate::paddock::Paddock;
-use crate::places;
 use crate::process::Invocation;
 use crate::trees::{Kind, Tree};
 use crate::work::grep::RG_RULES;
@@ -18,7 +18,7 @@ pub const GROUP: &str = "names";
 /// fd's equivalent of [`RG_RULES`].
 const FD_RULES: [&str; 3] = ["--no-require-git", "--no-global-ignore-file", "--no-ignore-parent"];
 /// The only tree for which `tree` is measured, because Paddock's `tree` returns at most 10,000 entries.
-const SHOWN_AS_TREE: Kind = Kind::Generated(1_000);
+const RENDERED_AS_TREE: Kind = Kind::Generated(1_000);
 
 /// Names that a listing requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ enum Wanted {
 pub fn rows(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
     let paddock = Paddock::open(&bench.paddock, &tree.top)?;
     let mut work = vec![(Wanted::Rust, "glob **/*.rs"), (Wanted::Files, "all files")];
-    if tree.kind == SHOWN_AS_TREE {
+    if tree.kind == RENDERED_AS_TREE {
         work.push((Wanted::Entries, "tree"));
     }
     for (wanted, name) in work {
@@ -98,9 +98,9 @@ fn theirs<'a>(bench: &'a Bench, tree: &Tree, wanted: Wanted, rules: Rules, row: 
         ("python", &peers.python, plain("plain.py", wanted, rules)),
     ];
     for (name, peer, arguments) in each {
-        let found = invocation(peer.as_ref(), &tree.top).ok_or(ABSENT);
-        let found = found.and_then(|program| Ok(with(program, name, &arguments?)));
-        add(row, &mut entrants, name, found);
+        let program_or_reason = invocation(peer.as_ref(), &tree.top).ok_or(ABSENT);
+        let program_or_reason = program_or_reason.and_then(|program| Ok(with(program, name, &arguments?)));
+        add(row, &mut entrants, name, program_or_reason);
     }
     entrants
 }
@@ -157,7 +157,7 @@ fn plain(script: &str, wanted: Wanted, rules: Rules) -> Arguments {
         (_, Wanted::Files) => "",
         (_, Wanted::Entries) => return Err("names files only"),
     };
-    let script = places::script(script).to_string_lossy().into_owned();
+    let script = directories::script(script).to_string_lossy().into_owned();
     Ok(vec![script, "names".to_owned(), suffix.to_owned()])
 }
 

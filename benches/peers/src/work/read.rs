@@ -9,7 +9,7 @@ use super::{ABSENT, Bench, add, invocation, showing};
 use crate::answers::Answer;
 use crate::measure::Row;
 use crate::paddock::Paddock;
-use crate::{places, trees};
+use crate::{directories, trees};
 
 /// Name of the table of reads.
 pub const GROUP: &str = "read";
@@ -36,7 +36,7 @@ pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
         let peers = &bench.peers;
         for (name, peer, script) in [("node", &peers.node, "plain.mjs"), ("python", &peers.python, "plain.py")] {
             let plain = invocation(peer.as_ref(), &texts).ok_or(ABSENT);
-            let plain = plain.map(|plain| plain.args([places::script(script)]));
+            let plain = plain.map(|plain| plain.args([directories::script(script)]));
             let plain = plain.map(|plain| plain.args(["page", file, &first.to_string(), &PAGE.to_string()]));
             add(&mut row, &mut entrants, name, plain.map(|plain| showing(name, plain)));
         }

@@ -19,7 +19,7 @@ use crate::mcp::{self, Server};
 use crate::measure::{Entrant, Row};
 use crate::process::Run;
 use crate::trees::{Kind, Tree, editable};
-use crate::{paddock, places, trees};
+use crate::{directories, paddock, trees};
 
 /// Name of the table of calls to running servers.
 pub const GROUP: &str = "MCP";
@@ -171,9 +171,9 @@ fn is_wanted(path: &str) -> bool {
 pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
     let texts = trees::texts()?;
     rows.push(started(bench, &texts)?);
-    rows.push(kept(bench, "texts", "read 150 KB", &texts, Work::Read("middle.txt"))?);
+    rows.push(persistent_row(bench, "texts", "read 150 KB", &texts, Work::Read("middle.txt"))?);
     let wide = wide()?;
-    rows.push(kept(bench, "1,000 files in one", "list a directory", &wide, Work::List)?);
+    rows.push(persistent_row(bench, "1,000 files in one", "list a directory", &wide, Work::List)?);
     rows.push(edits(bench)?);
     Ok(())
 }
@@ -181,17 +181,17 @@ pub fn rows(bench: &Bench, rows: &mut Vec<Row>) -> Result<()> {
 /// Adds the rows that depend on a tree.
 pub fn rows_of_tree(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
     if matches!(tree.kind, Kind::Generated(10_000) | Kind::Registry) {
-        rows.push(kept(bench, &tree.kind.to_string(), "search by name", &tree.top, Work::Search)?);
+        rows.push(persistent_row(bench, &tree.kind.to_string(), "search by name", &tree.top, Work::Search)?);
     }
     // Paddock's `tree` returns at most 10,000 entries.
     if tree.kind == Kind::Generated(1_000) {
-        rows.push(kept(bench, &tree.kind.to_string(), "directory tree", &tree.top, Work::Tree)?);
+        rows.push(persistent_row(bench, &tree.kind.to_string(), "directory tree", &tree.top, Work::Tree)?);
     }
     Ok(())
 }
 
 /// Returns the row of a task. The servers are started for this task alone, so that the peak memory belongs to it.
-fn kept(bench: &Bench, tree: &str, name: &str, root: &Path, work: Work) -> Result<Row> {
+fn persistent_row(bench: &Bench, tree: &str, name: &str, root: &Path, work: Work) -> Result<Row> {
     let mut row = Row::new(GROUP, tree, name);
     let mut entrants = Vec::new();
     let mut servers = Vec::new();
@@ -208,7 +208,7 @@ fn kept(bench: &Bench, tree: &str, name: &str, root: &Path, work: Work) -> Resul
 
 fn edits(bench: &Bench) -> Result<Row> {
     let mut row = Row::new(GROUP, "texts", "one edit");
-    let top = places::scratch("servers")?;
+    let top = directories::scratch("servers")?;
     let mut entrants = Vec::new();
     let mut servers = Vec::new();
     for flavor in Flavor::ALL {
@@ -280,7 +280,7 @@ fn started(bench: &Bench, texts: &Path) -> Result<Row> {
         }
         entrants.push(Entrant {
             name: flavor.name(),
-            run: Box::new(move |_| start_and_ask(bench, flavor, texts, work)),
+            run: Box::new(move |_| start_and_request(bench, flavor, texts, work)),
             answer: Box::new(move |outputs| work.answer(flavor, texts, outputs.first().context("no answer")?)),
             peak: None,
         });
@@ -289,7 +289,7 @@ fn started(bench: &Bench, texts: &Path) -> Result<Row> {
     Ok(row)
 }
 
-fn start_and_ask(bench: &Bench, flavor: Flavor, root: &Path, work: Work) -> Result<Run> {
+fn start_and_request(bench: &Bench, flavor: Flavor, root: &Path, work: Work) -> Result<Run> {
     let command = flavor.command(bench, root)?.context(ABSENT)?;
     let (tool, arguments) = work.request(flavor, root);
     let start = Instant::now();
@@ -301,7 +301,7 @@ fn start_and_ask(bench: &Bench, flavor: Flavor, root: &Path, work: Work) -> Resu
 }
 
 fn wide() -> Result<PathBuf> {
-    trees::made_once("wide-1000", |top| {
+    trees::created_once("wide-1000", |top| {
         for number in 0..WIDE_ENTRIES {
             fs::write(top.join(format!("file{number:04}.txt")), "x\n")?;
         }

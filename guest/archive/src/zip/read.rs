@@ -15,7 +15,7 @@ use crate::zip::{MAX_TOTAL_BYTES, name};
 
 const OPERATION: &str = "unpack";
 /// Maximum number of characters of an entry's name in an error.
-const MAX_SHOWN: usize = 200;
+const MAX_PRINTED: usize = 200;
 /// Bit 5 of an entry's flags: the data is a patch for data of another archive.
 const PATCHED: u16 = 1 << 5;
 
@@ -112,8 +112,8 @@ impl<'a> Reader<'_, 'a> {
     /// Returns the entry of a record of the archive's directory, and the range of its bytes in the archive.
     fn member(&self, record: &ZipFileHeaderRecord<'_>) -> Result<(Member<'a>, Range<u64>)> {
         let raw = record.file_path();
-        let shown = String::from_utf8_lossy(raw.as_bytes());
-        let refuse = |code, cause: &str| refused(self.archive, &shown, code, cause);
+        let entry_name = String::from_utf8_lossy(raw.as_bytes());
+        let refuse = |code, cause: &str| refused(self.archive, &entry_name, code, cause);
         let text = std::str::from_utf8(raw.as_bytes())
             .map_err(|_| refuse(Code::InvalidPath, "has a name that is not UTF-8"))?;
         let path = name::path(text).map_err(|Refused { code, cause }| refuse(code, cause))?;
@@ -257,8 +257,8 @@ fn damaged(archive: &str, cause: &dyn std::fmt::Display) -> Error {
 }
 
 fn refused(archive: &str, entry: &str, code: Code, cause: &str) -> Error {
-    let shown: String = entry.chars().take(MAX_SHOWN).collect();
-    Error::at(code, OPERATION, archive, format!("its entry `{}` {cause}", printable(&shown)))
+    let entry_name: String = entry.chars().take(MAX_PRINTED).collect();
+    Error::at(code, OPERATION, archive, format!("its entry `{}` {cause}", printable(&entry_name)))
         .hint("nothing was unpacked: an archive is unpacked whole, or not at all")
 }
 
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_with_what_is_wrong_with_them() {
+    fn invalid_names_are_reported_with_the_cause() {
         check_refused(
             &[stored("ok", b""), stored("a/../../b", b"")],
             Code::OutsideWorkspace,
@@ -367,8 +367,8 @@ mod tests {
     #[test]
     fn entries_that_share_bytes() {
         let kernel = file("a", &vec![0; 100_000]);
-        let twin = Forged { offset: Some(0), ..kernel.clone() };
-        check_refused(&[kernel.clone(), twin], Code::InvalidArgument, "shares its bytes");
+        let duplicate = Forged { offset: Some(0), ..kernel.clone() };
+        check_refused(&[kernel.clone(), duplicate], Code::InvalidArgument, "shares its bytes");
         let inner = fixture::archive(std::slice::from_ref(&kernel));
         let inner = &inner[..30 + 1 + kernel.data.len()];
         let outer = stored("b", inner);
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file() {
+    fn special_entries_are_refused() {
         for flags in [1, 1 << 6, 1 << 13] {
             check_refused(&[Forged { flags, ..file("a", b"x") }], Code::InvalidArgument, "entry `a` is encrypted");
         }

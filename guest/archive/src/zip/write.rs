@@ -11,7 +11,7 @@ use rawzip::{CompressionMethod, DataDescriptorOutput, Error, ZipArchiveWriter};
 use crate::zip::name;
 
 /// Compression level: the default of most tools.
-const LEVEL: u8 = 6;
+const COMPRESSION_LEVEL: u8 = 6;
 /// Earliest and latest second that an archive can store: 1980-01-01 and 2107-12-31.
 const TIMES: (u64, u64) = (315_532_800, 4_354_819_198);
 /// Modes of packed files and directories, since WASI reports none.
@@ -38,7 +38,7 @@ impl Writer {
         // Every file is compressed, even if that makes it longer, because readers of streams need the end of the data.
         let entry = self.0.new_file(entry_path(name)).compression_method(CompressionMethod::DEFLATE);
         let (mut entry, _) = entry.last_modified(time(modified)).unix_permissions(FILE_MODE).start()?;
-        entry.write_all(&compress_to_vec(content, LEVEL))?;
+        entry.write_all(&compress_to_vec(content, COMPRESSION_LEVEL))?;
         entry.finish(DataDescriptorOutput::new(rawzip::crc32(content), content.len() as u64)).map(drop)
     }
 
@@ -81,7 +81,7 @@ mod tests {
     use rawzip::ZipArchive;
 
     #[test]
-    fn names_and_times_are_as_they_were_given() {
+    fn names_and_times_are_unchanged() {
         let mut writer = Writer::new();
         let at = |seconds| Some(Time { seconds, nanoseconds: 999 });
         writer.directory("day:1/", at(1_700_000_000)).unwrap();

@@ -47,20 +47,20 @@ impl commands::Guest for Component {
         dialect: String,
         name: String,
         arguments: String,
-        done: std::result::Result<commands::Done, types::Error>,
+        request_result: std::result::Result<commands::RequestResult, types::Error>,
     ) -> tools::Outcome {
-        let (done, changes) = match done {
-            Ok(commands::Done::Ran(mut ran)) => {
+        let (request_result, changes) = match request_result {
+            Ok(commands::RequestResult::Ran(mut ran)) => {
                 let changes = std::mem::take(&mut ran.changes);
                 (Ok(Response::Ran(ran.lower())), changes.lower())
             }
-            Ok(commands::Done::Sessions(sessions)) => {
+            Ok(commands::RequestResult::Sessions(sessions)) => {
                 (Ok(Response::Sessions(response::Sessions { sessions: sessions.lower() })), Vec::new())
             }
             Err(error) => (Err(error.lower()), Vec::new()),
         };
         let call = (dialect.as_str(), name.as_str(), arguments.as_str());
-        let outcome = with_fs(&dialect, |fs, policy| Ok(answer(fs, policy, call, done, changes)));
+        let outcome = with_fs(&dialect, |fs, policy| Ok(answer(fs, policy, call, request_result, changes)));
         into_outcome(outcome.unwrap_or_else(call::failed))
     }
 

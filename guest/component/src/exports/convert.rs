@@ -2,7 +2,7 @@
 
 use paddock_ops::command::record::Before;
 use paddock_ops::overlay;
-use paddock_ops::partitions::{Found, Names, PartitionResult};
+use paddock_ops::partitions::{Names, PartitionMatches, PartitionResult};
 use paddock_types::accessed_paths::{AccessedPaths, WriteMode, Written};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, ErrorText, TypedNames};
@@ -130,7 +130,7 @@ record!(response::Delete => files::DeleteResult { path, entries_deleted, backup,
 record!(files::RestoreArgs => request::Restore { path, backup, last, overwrite });
 record!(response::Restore => files::RestoreResult { undone, also_undone, restored, backup, notes });
 record!(files::HistoryArgs => request::History { limit });
-record!(response::HistoryEntry => files::HistoryEntry { backup, time, verb, paths, size });
+record!(response::HistoryEntry => files::HistoryEntry { backup, time, operation, paths, size });
 record!(response::History => files::HistoryResult { entries, truncated });
 record!(files::PackArgs => request::Pack { sources, destination, overwrite });
 record!(response::Pack => files::PackResult { path, entries, files, bytes, size, etag, backup, notes });
@@ -202,7 +202,7 @@ record!(commands::Captured => response::Captured { text, bytes, truncated, omitt
 record!(commands::Unread => response::Unread { session, offset });
 record!(commands::Refused => response::Refused { path, cause });
 record!(commands::Session => response::Session { id, command, age_ms, running });
-record!(commands::Before => Before { path, kind, target, kept, mode });
+record!(commands::Before => Before { path, kind, target, staged_file, mode });
 
 // Values exchanged between the coordinator and the workers of a search.
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });
@@ -225,23 +225,23 @@ record!(search::GrepResult => response::Grep {
 });
 record!(partitions::Names => Names { paths, reached, skipped });
 record!(Names => partitions::Names { paths, reached, skipped });
-record!(partitions::PartitionResult => PartitionResult { done, found, used });
-record!(PartitionResult => partitions::PartitionResult { done, found, used });
+record!(partitions::PartitionResult => PartitionResult { progress, matches, used });
+record!(PartitionResult => partitions::PartitionResult { progress, matches, used });
 
-impl Convert<Found> for partitions::Found {
-    fn lower(self) -> Found {
+impl Convert<PartitionMatches> for partitions::PartitionMatches {
+    fn lower(self) -> PartitionMatches {
         match self {
-            Self::Grep(found) => Found::Grep(found.lower()),
-            Self::Glob(found) => Found::Glob(found.lower()),
+            Self::Grep(matches) => PartitionMatches::Grep(matches.lower()),
+            Self::Glob(matches) => PartitionMatches::Glob(matches.lower()),
         }
     }
 }
 
-impl Convert<partitions::Found> for Found {
-    fn lower(self) -> partitions::Found {
+impl Convert<partitions::PartitionMatches> for PartitionMatches {
+    fn lower(self) -> partitions::PartitionMatches {
         match self {
-            Self::Grep(found) => partitions::Found::Grep(found.lower()),
-            Self::Glob(found) => partitions::Found::Glob(found.lower()),
+            Self::Grep(matches) => partitions::PartitionMatches::Grep(matches.lower()),
+            Self::Glob(matches) => partitions::PartitionMatches::Glob(matches.lower()),
         }
     }
 }
@@ -296,7 +296,7 @@ impl Convert<session::DiffResult> for overlay::Diff {
     }
 }
 
-impl Convert<session::Difference> for overlay::Shown {
+impl Convert<session::Difference> for overlay::RenderedDifference {
     fn lower(self) -> session::Difference {
         let (added, removed) = self.lines.unzip();
         session::Difference {

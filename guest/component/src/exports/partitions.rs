@@ -96,11 +96,11 @@ impl partitions::Guest for Component {
     }
 
     fn search_partition(partition: String) -> std::result::Result<partitions::PartitionResult, types::Error> {
-        let found: Result<PartitionResult> = ROLE.with_borrow_mut(|role| match role {
+        let result: Result<PartitionResult> = ROLE.with_borrow_mut(|role| match role {
             Role::Worker(worker) => Ok(worker.search_partition(&partition)),
             _ => Err(wrong_role()),
         });
-        found.map(Convert::lower).map_err(Convert::lower)
+        result.map(Convert::lower).map_err(Convert::lower)
     }
 }
 
@@ -137,8 +137,9 @@ pub fn finish() -> Outcome {
 
 /// Starts a typed search. Returns the answer if the search is already complete.
 fn begin_typed(request: Request) -> Option<std::result::Result<Response, types::Error>> {
-    let found = if parallel::can_be_parallel(&request) { open_workspace(NO_DIALECT, None) } else { Ok(None) };
-    let workspace = match found {
+    let opened_workspace =
+        if parallel::can_be_parallel(&request) { open_workspace(NO_DIALECT, None) } else { Ok(None) };
+    let workspace = match opened_workspace {
         Ok(Some(workspace)) => workspace,
         Ok(None) => return Some(crate::exports::run(request, Some)),
         Err(error) => return Some(Err(error.lower())),

@@ -58,12 +58,13 @@ impl session::Guest for Component {
     fn commit(args: session::CommitArgs) -> std::result::Result<session::CommitResult, types::Error> {
         let session::CommitArgs { overlay, paths, merge } = args;
         let args = CommitArgs { overlay, paths, merge };
-        let done = with_overlay(|overlay| {
-            let done = overlay.commit(&paddock_ops::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
-            ACCESSED_PATHS.set(audit::changed_paths(overlay.policy(), "commit", &done.changes));
-            Ok(done)
+        let commit = with_overlay(|overlay| {
+            let commit =
+                overlay.commit(&paddock_ops::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
+            ACCESSED_PATHS.set(audit::changed_paths(overlay.policy(), "commit", &commit.changes));
+            Ok(commit)
         });
-        done.map(Convert::lower).map_err(Convert::lower)
+        commit.map(Convert::lower).map_err(Convert::lower)
     }
 
     fn settle(merged: Vec<String>) -> std::result::Result<(), types::Error> {

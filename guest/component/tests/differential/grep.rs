@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Random, asked, call, has, memory};
+use crate::support::{Random, call, has, memory, requested_cases};
 
 const WORDS: [&str; 14] =
     ["need", "needle", "Needle", "x", "a b", "é", "Straße", "STRASSE", "fn", "fn_", "12", "\t", "#!", "end."];
@@ -34,13 +34,13 @@ const GLOBS: [Option<&str>; 6] = [None, None, Some("*.txt"), Some("**/*.md"), So
 const PATHS: [&str; 6] = ["a.txt", "b.md", "in/c.txt", "in/deep/d.md", "in/deep/e.c", "z"];
 
 #[test]
-fn the_lines_are_those_of_ripgrep() {
+fn searches_return_the_lines_of_ripgrep() {
     if !has("rg") {
         return;
     }
     let (mut random, mut compared, mut lines, mut invalid) = (Random::new(), 0, 0, 0);
     let home = tempfile::tempdir().unwrap();
-    while compared < asked() {
+    while compared < requested_cases() {
         let files = tree(&mut random);
         let fs = memory(&files);
         for (path, text) in &files {
@@ -84,7 +84,7 @@ fn the_lines_are_those_of_ripgrep() {
                 continue;
             }
             assert!(ours.error.is_none(), "{arguments}: {:?}", ours.error);
-            let (ours, theirs) = (found(&ours.result), printed(&theirs.stdout));
+            let (ours, theirs) = (matched_lines(&ours.result), printed(&theirs.stdout));
             lines += theirs.len();
             assert_eq!(ours, theirs, "{arguments}");
         }
@@ -112,11 +112,11 @@ fn tree(random: &mut Random) -> Vec<(String, String)> {
 }
 
 /// Returns path, number and text of each line.
-fn found(result: &str) -> Vec<(String, u64, String)> {
+fn matched_lines(result: &str) -> Vec<(String, u64, String)> {
     let result: Value = serde_json::from_str(result).unwrap();
-    let one = |found: &Value| {
-        let text = |name: &str| found[name].as_str().unwrap().to_owned();
-        (text("path"), found["line"].as_u64().unwrap(), text("text"))
+    let one = |entry: &Value| {
+        let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+        (text("path"), entry["line"].as_u64().unwrap(), text("text"))
     };
     result["matches"].as_array().unwrap().iter().map(one).collect()
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::json;
 use similar::TextDiff;
 
-use crate::support::{Random, asked, call, has, memory, read};
+use crate::support::{Random, call, has, memory, read, requested_cases};
 
 const LINES: [&str; 9] =
     ["one\n", "two\n", "three\n", "}\n", "\n", "    indented\n", "fn f() {\n", "Straße\n", "x = 1\n"];
@@ -25,14 +25,14 @@ struct Tally {
 }
 
 #[test]
-fn the_result_is_that_of_git_and_patch() {
+fn patches_have_the_result_of_git_and_patch() {
     if !has("git") || !has("patch") {
         return;
     }
     let (mut random, mut tally) = (Random::new(), Tally::default());
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("a.txt");
-    while tally.same + tally.ambiguous + tally.moved < asked() {
+    while tally.same + tally.ambiguous + tally.moved < requested_cases() {
         let old = lines(&mut random, 30);
         let new = changed(&mut random, &old);
         let context = random.below(4);
@@ -67,8 +67,8 @@ fn the_result_is_that_of_git_and_patch() {
             _ => panic!("{}", story()),
         }
     }
-    println!("{} patches beside `git apply` and `patch`: {tally:?}", asked());
-    assert!(tally.same > asked() / 2, "{tally:?}");
+    println!("{} patches beside `git apply` and `patch`: {tally:?}", requested_cases());
+    assert!(tally.same > requested_cases() / 2, "{tally:?}");
 }
 
 /// Returns whether the lines of a hunk are not at its stated position in the original file.

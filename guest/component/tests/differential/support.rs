@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::tree::tree_of;
 
 /// Returns the number of comparisons of each kind.
-pub fn asked() -> usize {
+pub fn requested_cases() -> usize {
     std::env::var("PADDOCK_COMPARISONS").map_or(400, |count| count.parse().unwrap())
 }
 

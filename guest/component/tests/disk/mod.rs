@@ -128,13 +128,13 @@ impl Disk {
     /// Returns a hash of the visible state.
     pub fn digest(&self) -> u64 {
         let nodes = self.nodes.borrow();
-        let (mut hasher, mut ahead, mut seen) = (DefaultHasher::new(), (0..self.tops.len()).collect::<Vec<_>>(), 0);
+        let (mut hasher, mut ahead, mut count) = (DefaultHasher::new(), (0..self.tops.len()).collect::<Vec<_>>(), 0);
         let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
         while let Some(node) = ahead.pop() {
             // A further name of the same file keeps its number.
             let number = *numbers.entry(node).or_insert_with(|| {
-                seen += 1;
-                seen
+                count += 1;
+                count
             });
             number.hash(&mut hasher);
             match &nodes[node] {
@@ -247,11 +247,11 @@ impl Filesystem for Disk {
     }
 
     fn list(&self, dir: &Dir) -> FsResult<Listing> {
-        let found = match &self.nodes.borrow()[number(&dir.0)?] {
+        let nodes = match &self.nodes.borrow()[number(&dir.0)?] {
             Node::Directory(entries) => entries.clone(),
             _ => return Err(Fault::NotDirectory),
         };
-        let entries = found.into_iter().map(|(name, node)| DirEntry { name, kind: self.kind(node) }).collect();
+        let entries = nodes.into_iter().map(|(name, node)| DirEntry { name, kind: self.kind(node) }).collect();
         Ok(Listing { entries, ..Listing::default() })
     }
 

@@ -148,7 +148,7 @@ pub fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> Outcome
         Call::Tool(tool, arguments) => called(fs, policy, tool, &arguments.to_string()),
         Call::Typed(request) => with_backend(fs, policy, |fs| {
             let error = engine::run(fs, policy, request).0.err();
-            error.map_or_else(done, |error| Outcome { error: Some(error.into()), ..done() })
+            error.map_or_else(no_error, |error| Outcome { error: Some(error.into()), ..no_error() })
         }),
     }
 }
@@ -163,11 +163,11 @@ pub fn with_backend(fs: &dyn Filesystem, policy: &Policy, call: impl FnOnce(&dyn
     }
     match OverlayFs::open(fs, policy) {
         Ok(overlay) => call(&overlay),
-        Err(fault) => Outcome { error: Some(fault.at("open", "the overlay").into()), ..done() },
+        Err(fault) => Outcome { error: Some(fault.at("open", "the overlay").into()), ..no_error() },
     }
 }
 
-fn done() -> Outcome {
+fn no_error() -> Outcome {
     Outcome {
         result: String::new(),
         text: String::new(),
@@ -186,7 +186,7 @@ pub fn tree_in(fs: &dyn Filesystem, policy: &Policy) -> Tree {
 }
 
 /// Makes another change, which must work in every state.
-pub fn look(fs: &dyn Filesystem, policy: &Policy) {
+pub fn read_everything(fs: &dyn Filesystem, policy: &Policy) {
     let looked = called(fs, policy, "make_dir", r#"{"path": "dir2"}"#);
     assert!(looked.error.is_none(), "{:?}", looked.error);
     let looked = called(fs, policy, "delete", r#"{"path": "dir2"}"#);

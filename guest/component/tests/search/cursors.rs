@@ -211,7 +211,7 @@ proptest! {
 }
 
 #[test]
-fn a_walk_goes_on_though_the_entry_it_ended_at_is_gone() {
+fn a_walk_continues_after_a_deleted_entry() {
     use paddock_vfs::Filesystem;
     let fs = memory();
     for path in ["a/1", "a/2", "a/3", "a.txt", "b/1"] {

@@ -9,28 +9,28 @@ use crate::support::{Random, glob, globbed, memory, put};
 const TREES: u64 = 400;
 
 #[test]
-fn a_walk_shows_what_git_would_add() {
+fn a_walk_returns_the_files_that_git_would_add() {
     let home = tempfile::tempdir().unwrap();
     for seed in 0..TREES {
         let mut random = Random(seed * 7_919 + 1);
         let files = random_tree(&mut random);
         let dir = home.path().join(seed.to_string());
         std::fs::create_dir(&dir).unwrap();
-        let expected = ask_git(&dir, &files);
+        let expected = list_with_git(&dir, &files);
         let fs = memory();
         for (path, text) in &files {
             put(&fs, path, text.as_bytes());
         }
         let mut args = glob("**");
         (args.include_hidden, args.limit) = (true, 10_000);
-        let shown = globbed(&fs, args).paths.into_iter().collect::<BTreeSet<_>>();
+        let listed_paths = globbed(&fs, args).paths.into_iter().collect::<BTreeSet<_>>();
         let rules: Vec<_> = files.iter().filter(|(path, text)| !text.is_empty() && path.contains("git")).collect();
-        assert_eq!(shown, expected, "tree {seed} with {rules:#?}");
+        assert_eq!(listed_paths, expected, "tree {seed} with {rules:#?}");
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }
 
-fn ask_git(dir: &Path, files: &[(String, String)]) -> BTreeSet<String> {
+fn list_with_git(dir: &Path, files: &[(String, String)]) -> BTreeSet<String> {
     for (path, text) in files.iter().filter(|(path, _)| !path.starts_with(".git/")) {
         let path = dir.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

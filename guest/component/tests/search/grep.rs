@@ -23,7 +23,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn finds_what_a_search_line_by_line_finds(
+    fn the_search_equals_a_search_line_by_line(
         text in "([abx \\t]|é|\n|\r\n|\n\n){0,40}",
         pattern in prop::sample::select(vec![
             "a", "^", "$", "^$", "x*", "a|b", "a\\s+b", "[^a]", "[^a]+$", "^[^b]*$", "\\ba", "(?-m)^a", "\\Aa", "b\\z", ".",
@@ -34,14 +34,14 @@ proptest! {
         put(&fs, "t", text.as_bytes());
         let mut args = search(pattern);
         args.limit = 10_000;
-        let found = searched(&fs, args);
-        let found: Vec<_> = found.matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
-        prop_assert_eq!(found, plainly(pattern, &text));
+        let matches = searched(&fs, args);
+        let matches: Vec<_> = matches.matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
+        prop_assert_eq!(matches, plainly(pattern, &text));
     }
 
     /// Patterns with a literal prefilter, in texts with many fragments of their literals.
     #[test]
-    fn finds_what_has_literals_in_it(
+    fn patterns_with_literals_are_found(
         text in "(need|needle|NEEDLE|ſtop|stop|STOP|kelvin|\u{212a}elvin|_in|xx_get|get_|[ a-e_]{1,9}|\n|\r\n){0,60}",
         pattern in prop::sample::select(vec![
             "needle", "needle_in", "needle|stop|xx_get", "need|needle", "(?i)needle", "(?i)stop", "(?i)kelvin",
@@ -53,13 +53,13 @@ proptest! {
         put(&fs, "t", text.as_bytes());
         let mut args = search(pattern);
         args.limit = 10_000;
-        let found: Vec<_> = searched(&fs, args.clone()).matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
-        prop_assert_eq!(found, plainly(pattern, &text));
+        let matches: Vec<_> = searched(&fs, args.clone()).matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
+        prop_assert_eq!(matches, plainly(pattern, &text));
         args.multiline = true;
         args.output = GrepOutput::Count;
         let counted = searched(&fs, args).files.first().map_or(0, |file| file.count.unwrap_or(0));
         let whole = regex::RegexBuilder::new(pattern).multi_line(true).crlf(true).build().unwrap();
-        prop_assert_eq!(counted, whole.find_iter(&text).filter(|found| found.start() < text.len()).count() as u64);
+        prop_assert_eq!(counted, whole.find_iter(&text).filter(|matches| matches.start() < text.len()).count() as u64);
     }
 
     #[test]
@@ -72,19 +72,19 @@ proptest! {
         let hits: Vec<u64> = plainly("a", &text).iter().map(|hit| hit.0).collect();
         let near = |line: u64| hits.iter().any(|hit| line + u64::from(before) >= *hit && line <= hit + u64::from(after));
         let wanted: Vec<u64> = (1..=lines.len() as u64).filter(|line| near(*line)).collect();
-        let mut shown = Vec::new();
+        let mut context_lines = Vec::new();
         for hit in searched(&fs, args).matches {
-            shown.extend(hit.before);
-            shown.push(paddock_types::response::ContextLine { line: hit.line, text: hit.text });
-            shown.extend(hit.after);
+            context_lines.extend(hit.before);
+            context_lines.push(paddock_types::response::ContextLine { line: hit.line, text: hit.text });
+            context_lines.extend(hit.after);
         }
-        prop_assert!(shown.iter().all(|line| line.text == lines[line.line as usize - 1]));
-        prop_assert_eq!(shown.iter().map(|line| line.line).collect::<Vec<_>>(), wanted);
+        prop_assert!(context_lines.iter().all(|line| line.text == lines[line.line as usize - 1]));
+        prop_assert_eq!(context_lines.iter().map(|line| line.line).collect::<Vec<_>>(), wanted);
     }
 }
 
 #[test]
-fn goes_on_over_the_edges_of_windows() {
+fn matches_across_windows_are_found() {
     let fs = memory();
     let line = |n: usize| {
         if n.is_multiple_of(5_000) { format!("needle {n}\n") } else { format!("line {n} {}\n", "-".repeat(n % 97)) }
@@ -97,24 +97,24 @@ fn goes_on_over_the_edges_of_windows() {
     let mut policy = paddock_types::policy::Policy::default();
     policy.limits.max_result_bytes = usize::MAX;
     let lines: Vec<_> = text.lines().collect();
-    let mut seen = Vec::new();
+    let mut match_lines = Vec::new();
     loop {
         let response = crate::support::run_with(&fs, &policy, Request::Grep(args.clone())).unwrap();
         let paddock_types::response::Response::Grep(page) = response else { panic!() };
         for hit in page.matches {
-            for shown in hit.before.iter().chain(&hit.after) {
-                assert_eq!(shown.text, lines[shown.line as usize - 1]);
+            for context in hit.before.iter().chain(&hit.after) {
+                assert_eq!(context.text, lines[context.line as usize - 1]);
             }
             assert_eq!((hit.before.len(), hit.text.as_str()), (700, lines[hit.line as usize - 1]));
             assert_eq!(hit.after.len(), if hit.line == 100_000 { 0 } else { 700 });
-            seen.push(hit.line);
+            match_lines.push(hit.line);
         }
         args.cursor = page.next_cursor;
         if args.cursor.is_none() {
             break;
         }
     }
-    assert_eq!(seen, (1..=20).map(|n| n * 5_000).collect::<Vec<u64>>());
+    assert_eq!(match_lines, (1..=20).map(|n| n * 5_000).collect::<Vec<u64>>());
     args.output = GrepOutput::Count;
     args.cursor = None;
     assert_eq!(searched(&fs, args).files[0].count, Some(20));
@@ -129,10 +129,10 @@ fn a_line_that_is_too_long_is_searched_in_parts() {
     text.push_str(&"b".repeat(17 << 20));
     text.push_str("needle\nlast needle\n");
     put(&fs, "long", text.as_bytes());
-    let found = searched(&fs, search("needle"));
-    assert_eq!(found.skipped.long_lines, 1);
-    assert_eq!(found.matches.iter().map(|m| m.line).collect::<Vec<_>>(), [2, 3]);
-    let hit = &found.matches[0];
+    let result = searched(&fs, search("needle"));
+    assert_eq!(result.skipped.long_lines, 1);
+    assert_eq!(result.matches.iter().map(|m| m.line).collect::<Vec<_>>(), [2, 3]);
+    let hit = &result.matches[0];
     assert_eq!((hit.match_start, hit.match_end), (17 << 20, (17 << 20) + 6));
     let text = hit.text.strip_suffix("… [truncated line]").unwrap();
     assert_eq!(text.chars().count(), 2_000);
@@ -141,18 +141,18 @@ fn a_line_that_is_too_long_is_searched_in_parts() {
 }
 
 #[test]
-fn other_encodings_are_shown_as_utf8() {
+fn other_encodings_are_rendered_as_utf8() {
     let fs = memory();
     put(&fs, "latin", b"na\xefve caf\xe9 needle\r\nna\xefve r\xe9sum\xe9\n");
     let utf16: Vec<u8> = "\u{feff}eins\r\nä needle\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     put(&fs, "utf16", &utf16);
     put(&fs, "bom", b"\xef\xbb\xbfneedle\n");
     put(&fs, "nul", b"needle\0\n");
-    let found = searched(&fs, search("needle"));
-    let shown: Vec<_> =
-        found.matches.iter().map(|m| (m.path.as_str(), m.text.as_str(), m.match_start, m.line)).collect();
-    assert_eq!(shown, [("bom", "needle", 0, 1), ("latin", "naïve café needle", 13, 1), ("utf16", "ä needle", 3, 2)]);
-    assert_eq!(found.skipped.binary, 1);
+    let result = searched(&fs, search("needle"));
+    let rendered: Vec<_> =
+        result.matches.iter().map(|m| (m.path.as_str(), m.text.as_str(), m.match_start, m.line)).collect();
+    assert_eq!(rendered, [("bom", "needle", 0, 1), ("latin", "naïve café needle", 13, 1), ("utf16", "ä needle", 3, 2)]);
+    assert_eq!(result.skipped.binary, 1);
     assert_eq!(searched(&fs, search("^needle")).matches.len(), 1);
     // A letter that arises only from case folding does not occur in the raw bytes.
     for pattern in ["(?i)RÉSUMÉ", "résumé|nothing", "(?i)CAFÉ NEEDLE"] {
@@ -161,7 +161,7 @@ fn other_encodings_are_shown_as_utf8() {
 }
 
 #[test]
-fn what_a_pattern_may_be() {
+fn unsupported_patterns_are_refused_with_a_hint() {
     let fs = tree(&[("a.txt", "Foo.bar\nfoo+\n")]);
     let refused = [
         ("(?=a)", "look-around"),
@@ -200,9 +200,10 @@ fn whole_words() {
     for pattern in ["get", r"\bget\b"] {
         let mut args = search(pattern);
         args.word = pattern == "get";
-        let found = searched(&fs, args).matches;
-        let found: Vec<_> = found.iter().map(|found| (found.path.as_str(), found.line, found.match_start)).collect();
-        assert_eq!(found, [("a.txt", 1, 0), ("a.txt", 4, 6)], "{pattern}");
+        let matches = searched(&fs, args).matches;
+        let matches: Vec<_> =
+            matches.iter().map(|matches| (matches.path.as_str(), matches.line, matches.match_start)).collect();
+        assert_eq!(matches, [("a.txt", 1, 0), ("a.txt", 4, 6)], "{pattern}");
     }
 }
 
@@ -211,9 +212,10 @@ fn matches_over_several_lines() {
     let fs = tree(&[("a.rs", "fn a(\n    x: u8,\n) {}\n\nfn b() {}\nfn c(\n) {}\n")]);
     let mut args = search("fn \\w+\\(\\s[^)]*\\)");
     args.multiline = true;
-    let found = searched(&fs, args.clone());
-    let shown: Vec<_> = found.matches.iter().map(|m| (m.line, m.text.as_str(), m.match_start, m.match_end)).collect();
-    assert_eq!(shown, [(1, "fn a(\n    x: u8,\n) {}", 0, 18), (6, "fn c(\n) {}", 0, 7)]);
+    let result = searched(&fs, args.clone());
+    let rendered: Vec<_> =
+        result.matches.iter().map(|m| (m.line, m.text.as_str(), m.match_start, m.match_end)).collect();
+    assert_eq!(rendered, [(1, "fn a(\n    x: u8,\n) {}", 0, 18), (6, "fn c(\n) {}", 0, 7)]);
     args.output = GrepOutput::Count;
     assert_eq!(searched(&fs, args).files[0].count, Some(2));
 }

@@ -10,7 +10,7 @@ use paddock_vfs::Filesystem;
 use crate::support::{glob, globbed, list, listed, memory, parent, put, run, run_with, search, searched, tree};
 
 #[test]
-fn secrets_stay_secret() {
+fn hidden_paths_stay_hidden() {
     let fs = tree(&[
         (".agentignore", "*.pem\n/keys/\n!Public.pem\nsub/deep/x\n"),
         ("a.pem", "s"),
@@ -25,10 +25,10 @@ fn secrets_stay_secret() {
     ]);
     let mut args = search("s");
     args.include_ignored = true;
-    let found = searched(&fs, args);
-    let paths: Vec<_> = found.matches.iter().map(|m| m.path.as_str()).collect();
+    let result = searched(&fs, args);
+    let paths: Vec<_> = result.matches.iter().map(|m| m.path.as_str()).collect();
     assert_eq!(paths, ["Public.pem", "sub/keys", "sub/open/a.pem"]);
-    assert_eq!(found.skipped.denied, 5);
+    assert_eq!(result.skipped.denied, 5);
     let mut args = list();
     args.path = "keys".to_owned();
     assert_eq!(run(&fs, Request::List(args)).unwrap_err().code, Code::Denied);
@@ -38,8 +38,8 @@ fn secrets_stay_secret() {
 fn rules_that_cannot_be_used_deny_their_directory() {
     for broken in ["\\", "a\n[b\n", "a\n{\u{0}[z-a]\n"] {
         let fs = tree(&[("a", "s"), ("sub/.agentignore", broken), ("sub/a", "s")]);
-        let found = searched(&fs, search("s"));
-        assert_eq!((found.matches.len(), found.skipped.denied), (1, 1), "{broken:?}");
+        let result = searched(&fs, search("s"));
+        assert_eq!((result.matches.len(), result.skipped.denied), (1, 1), "{broken:?}");
         let mut args = search("s");
         args.path = "sub/a".to_owned();
         let error = run(&fs, Request::Grep(args)).unwrap_err();
@@ -50,12 +50,12 @@ fn rules_that_cannot_be_used_deny_their_directory() {
     let (dir, _) = parent(&fs, "sub/x");
     fs.symlink(&dir, ".agentignore", "../a").unwrap();
     put(&fs, "big/.agentignore", &vec![b'#'; 300 * 1024]);
-    let found = searched(&fs, search("s"));
-    assert_eq!((found.matches.len(), found.skipped.denied), (1, 3));
+    let result = searched(&fs, search("s"));
+    assert_eq!((result.matches.len(), result.skipped.denied), (1, 3));
 }
 
 #[test]
-fn what_is_left_out_is_counted() {
+fn entries_left_out_are_counted() {
     let fs = tree(&[
         (".gitignore", "out/\n*.log\n"),
         (".ignore", "!keep.log\nextra\n"),
@@ -70,9 +70,9 @@ fn what_is_left_out_is_counted() {
     ]);
     let (dir, _) = parent(&fs, "x");
     fs.symlink(&dir, "link", "keep.log").unwrap();
-    let found = searched(&fs, search("s"));
-    assert_eq!(found.matches.iter().map(|m| m.path.as_str()).collect::<Vec<_>>(), ["keep.log"]);
-    let skipped = found.skipped;
+    let result = searched(&fs, search("s"));
+    assert_eq!(result.matches.iter().map(|m| m.path.as_str()).collect::<Vec<_>>(), ["keep.log"]);
+    let skipped = result.skipped;
     assert_eq!((skipped.ignored, skipped.hidden, skipped.links, skipped.binary), (3, 4, 1, 1));
     let mut args = search("s");
     args.include_hidden = true;
@@ -121,7 +121,7 @@ fn limits_end_a_walk_with_a_cursor() {
 }
 
 #[test]
-fn what_a_glob_may_be() {
+fn the_syntax_of_globs() {
     let fs = tree(&[
         ("src/a.rs", ""),
         ("src/sub/b.rs", ""),
@@ -164,12 +164,12 @@ fn a_tree_shows_upper_levels_first() {
     put(&fs, "b/one", b"x");
     put(&fs, "c", b"x");
     fs.make_dir(&parent(&fs, "x").0, "empty").unwrap();
-    let show = |depth, limit| {
+    let rendered_tree = |depth, limit| {
         let args = Tree { depth, limit, ..Tree::of(".".to_owned()) };
         let Response::Tree(result) = run(&fs, Request::Tree(args)).unwrap() else { panic!() };
         result
     };
-    let whole = show(3, 500);
+    let whole = rendered_tree(3, 500);
     assert_eq!((whole.files, whole.directories, whole.truncated), (32, 3, false));
     let children = |node: &TreeNode| node.children.as_ref().map(Vec::len);
     let tops = whole.tree.children.as_ref().unwrap();
@@ -178,26 +178,26 @@ fn a_tree_shows_upper_levels_first() {
         [("a", Some(30)), ("b", Some(1)), ("c", None), ("empty", Some(0))]
     );
     assert_eq!(tops[2].size, Some(1));
-    let cut = show(3, 10);
+    let cut = rendered_tree(3, 10);
     assert_eq!((cut.files + cut.directories, cut.truncated), (10, true));
     assert_eq!(cut.tree.children.as_ref().unwrap().len(), 4);
-    let exact = show(3, 35);
+    let exact = rendered_tree(3, 35);
     assert!(!exact.truncated);
-    let top = show(1, 4);
+    let top = rendered_tree(1, 4);
     assert!(!top.truncated);
     assert_eq!(children(&top.tree.children.unwrap()[0]), None);
     assert_eq!(top.tree.kind, Kind::Directory);
 }
 
 #[test]
-fn a_listing_says_what_is_there() {
+fn a_listing_describes_every_entry() {
     let fs = tree(&[("a.txt", "12"), ("sub/b.txt", "345"), ("sub/c", "")]);
     let mut args = list();
     assert_eq!(listed(&fs, args.clone()).entries.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(), ["a.txt", "sub"]);
     (args.depth, args.pattern) = (3, Some("*.txt".to_owned()));
-    let found = listed(&fs, args.clone());
-    assert_eq!((found.total_files, found.total_directories, found.total_size), (Some(2), Some(0), Some(5)));
-    assert_eq!(found.entries[1].modified.as_deref(), Some("2023-11-14T22:13:20Z"));
+    let result = listed(&fs, args.clone());
+    assert_eq!((result.total_files, result.total_directories, result.total_size), (Some(2), Some(0), Some(5)));
+    assert_eq!(result.entries[1].modified.as_deref(), Some("2023-11-14T22:13:20Z"));
     args.path = "a.txt".to_owned();
     assert_eq!(run(&fs, Request::List(args.clone())).unwrap_err().code, Code::NotADirectory);
     args.path = "sub".to_owned();
@@ -213,8 +213,8 @@ fn large_rule_files_cost_little() {
         put(&fs, &format!("{}f", "d/".repeat(depth)), b"s");
     }
     let started = std::time::Instant::now();
-    let found = searched(&fs, search("s"));
-    assert_eq!((found.matches.len(), found.skipped.unreadable > 8), (11, true));
+    let result = searched(&fs, search("s"));
+    assert_eq!((result.matches.len(), result.skipped.unreadable > 8), (11, true));
     println!("{:?}", started.elapsed());
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

@@ -87,8 +87,8 @@ fn searched_in_partitions(fs: &MemoryFs, policy: &Policy, request: &Request, ran
 
 fn reported(response: &Response) -> (serde_json::Value, Option<String>) {
     match response {
-        Response::Glob(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
-        Response::Grep(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
+        Response::Glob(glob) => (serde_json::to_value(glob).unwrap(), glob.next_cursor.clone()),
+        Response::Grep(glob) => (serde_json::to_value(glob).unwrap(), glob.next_cursor.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -131,7 +131,7 @@ fn tree(files: usize, path: impl Fn(usize) -> String) -> MemoryFs {
 }
 
 #[test]
-fn what_is_left_is_cut_below_the_directories_that_lead_there() {
+fn the_rest_is_divided_below_its_common_parents() {
     assert!(partitions(&tree(4_000, |index| format!("only/one/d{:02}/{index}", index / 100))) > 16);
     assert!(partitions(&tree(4_000, |index| format!("d{:02}/{index}", index / 1_000))) > 1);
     let large_and_small = |index| match index {
@@ -153,8 +153,8 @@ fn a_limit_between_two_partitions_loses_nothing() {
         let mut coordinator = coordinate(&workspace, &request).unwrap();
         let mut worker = prepare_worker(&workspace, &request).unwrap();
         let partitions: Vec<_> = std::iter::from_fn(|| coordinator.next_partition()).take(3).collect();
-        let found: Vec<_> = partitions.iter().map(|partition| worker.search_partition(partition)).collect();
-        for result in found {
+        let results: Vec<_> = partitions.iter().map(|partition| worker.search_partition(partition)).collect();
+        for result in results {
             coordinator.join(Some(result));
         }
         assert_eq!(
@@ -166,7 +166,7 @@ fn a_limit_between_two_partitions_loses_nothing() {
 }
 
 #[test]
-fn a_page_ends_where_what_is_left_cannot_be_walked() {
+fn a_page_ends_before_an_unreadable_rest() {
     let fs = tree(4_000, |index| format!("top/d{:02}/{index:04}", index / 100));
     let (policy, args) = (Policy::default(), Glob { path: "top".to_owned(), limit: 10_000, ..glob("**") });
     let request = Request::Glob(args.clone());
@@ -174,8 +174,8 @@ fn a_page_ends_where_what_is_left_cannot_be_walked() {
     let mut coordinator = coordinate(&workspace, &request).unwrap();
     let mut worker = prepare_worker(&workspace, &request).unwrap();
     for _ in 0..3 {
-        let found = worker.search_partition(&coordinator.next_partition().unwrap());
-        coordinator.join(Some(found));
+        let result = worker.search_partition(&coordinator.next_partition().unwrap());
+        coordinator.join(Some(result));
     }
     coordinator.next_partition().unwrap();
     // A walk cannot start if the access rules cannot be read.
@@ -190,7 +190,7 @@ fn a_page_ends_where_what_is_left_cannot_be_walked() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_not_given_out() {
+fn what_cannot_be_cut_is_not_distributed() {
     assert_eq!(partitions(&tree(4_000, |index| index.to_string())), 0);
     assert_eq!(partitions(&tree(4_000, |index| format!("only/one/{index}"))), 0);
 }

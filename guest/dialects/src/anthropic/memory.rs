@@ -61,36 +61,36 @@ fn below(args: &Args, name: &str) -> Result<String> {
     Ok(path)
 }
 
-pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let path = asked.args.text("path");
+pub fn answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let path = context.args.text("path");
     let response = match response {
         // The directory does not exist until the first file is written; an empty memory is not an error.
-        Err(error) if error.code == Code::NotFound && is_view(asked) && path.trim_end_matches('/') == MEMORY_ROOT => {
+        Err(error) if error.code == Code::NotFound && is_view(context) && path.trim_end_matches('/') == MEMORY_ROOT => {
             return Ok(reported(head(&path) + "\n0B\t/memories"));
         }
         response => response?,
     };
-    let done = match &response {
-        Response::Read(read) => return file(asked.args, &path, read),
+    let message = match &response {
+        Response::Read(read) => return file(context.args, &path, read),
         Response::List(list) => return Ok(directory(&path, list)),
         Response::Write(_) => format!("File created successfully at: {path}"),
-        Response::Edit(_) if asked.args.text("command") == "insert" => format!("The file {path} has been edited."),
+        Response::Edit(_) if context.args.text("command") == "insert" => format!("The file {path} has been edited."),
         Response::Edit(edit) => format!(
             "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{}",
             snippet(edit)
         ),
         Response::Delete(_) => format!("Successfully deleted {path}"),
         Response::Move(_) => {
-            let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));
+            let (old, new) = (context.args.text("old_path"), context.args.text("new_path"));
             format!("Successfully renamed {old} to {new}")
         }
         _ => return Err(CallContext::mixed_up()),
     };
-    Ok(reported(with_notes(done, response.notes())))
+    Ok(reported(with_notes(message, response.notes())))
 }
 
-fn is_view(asked: &CallContext<'_>) -> bool {
-    asked.args.text("command") == "view"
+fn is_view(context: &CallContext<'_>) -> bool {
+    context.args.text("command") == "view"
 }
 
 fn head(path: &str) -> String {
@@ -110,8 +110,8 @@ fn snippet(edit: &response::Edit) -> String {
 #[inline(never)]
 fn first_lines(text: &str, start: u64, skipped: u64, count: u64) -> String {
     let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let shown: Vec<_> = text.split('\n').skip(number(skipped)).take(number(count)).collect();
-    if shown.is_empty() { String::new() } else { lines(&shown.join("\n"), start) }
+    let lines_of_page: Vec<_> = text.split('\n').skip(number(skipped)).take(number(count)).collect();
+    if lines_of_page.is_empty() { String::new() } else { lines(&lines_of_page.join("\n"), start) }
 }
 
 fn file(args: &Args, path: &str, read: &response::Read) -> Result<Rendered> {
@@ -137,18 +137,18 @@ fn file(args: &Args, path: &str, read: &response::Read) -> Result<Rendered> {
 
 fn directory(path: &str, list: &response::List) -> Rendered {
     let top = path.trim_end_matches('/');
-    let shown = &list.entries;
+    let entries = &list.entries;
     // The size of a directory is the sum of the listed files below it.
     let size = |entry: &response::Entry| match entry.kind {
         Kind::Directory => {
             let below = format!("{}/", entry.path);
-            shown.iter().filter(|other| other.path.starts_with(&below)).filter_map(|other| other.size).sum()
+            entries.iter().filter(|other| other.path.starts_with(&below)).filter_map(|other| other.size).sum()
         }
         _ => entry.size.unwrap_or_default(),
     };
-    let total: u64 = shown.iter().filter_map(|entry| entry.size).sum();
+    let total: u64 = entries.iter().filter_map(|entry| entry.size).sum();
     let mut lines = vec![head(path), format!("{}\t{top}", human(total))];
-    for entry in shown {
+    for entry in entries {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
         lines.push(format!("{}\t{top}/{}{slash}", human(size(entry)), printable(list.below(entry))));
     }

@@ -18,20 +18,20 @@ pub fn reported(output: String) -> Rendered {
     Rendered::new(&json!({ "output": output }), output)
 }
 
-pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let path = asked.args.text("path");
-    match viewed(asked.args, response)? {
-        Response::Read(read) => Ok(file(asked.args, &path, &read)),
-        Response::List(list) => directory(asked, &path, &list),
+pub fn answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let path = context.args.text("path");
+    match viewed(context.args, response)? {
+        Response::Read(read) => Ok(file(context.args, &path, &read)),
+        Response::List(list) => directory(context, &path, &list),
         Response::Write(write) => {
             Ok(reported(with_notes(format!("File created successfully at: {path}"), &write.notes)))
         }
         Response::Edit(edit) => {
             let snippet = snippet(&edit);
-            let done = format!(
+            let message = format!(
                 "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}\n{REVIEW}"
             );
-            Ok(reported(with_notes(done, &edit.notes)))
+            Ok(reported(with_notes(message, &edit.notes)))
         }
         _ => Err(CallContext::mixed_up()),
     }
@@ -75,8 +75,8 @@ fn snippet(edit: &response::Edit) -> String {
     edit.snippet.as_ref().map(of).unwrap_or_default()
 }
 
-fn directory(asked: &CallContext<'_>, path: &str, list: &response::List) -> Result<Rendered> {
-    if asked.args.has("view_range") {
+fn directory(context: &CallContext<'_>, path: &str, list: &response::List) -> Result<Rendered> {
+    if context.args.has("view_range") {
         return Err(Error::new(
             Code::InvalidArgument,
             "The `view_range` parameter is not allowed when `path` points to a directory.",

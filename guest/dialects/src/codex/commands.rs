@@ -40,9 +40,9 @@ pub const TOOLS: &[ToolSpec] = &[
             flag("login", true, "As a login shell, if shell is given"),
             flag("tty", false, "Give it a terminal; else pipes"),
             yield_time(10_000),
-            most_output(),
+            max_output_param(),
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: exec_command,
         answer,
         output: RESULT,
@@ -55,9 +55,9 @@ pub const TOOLS: &[ToolSpec] = &[
             whole("session_id", 0, u32::MAX as u64, DefaultValue::Required, "The session ID"),
             text("chars", "", "What to write; may be empty to wait"),
             yield_time(250),
-            most_output(),
+            max_output_param(),
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: write_stdin,
         answer,
         output: RESULT,
@@ -68,7 +68,7 @@ const fn yield_time(default: u64) -> Param {
     whole("yield_time_ms", 0, u64::MAX, DefaultValue::Whole(default), "Milliseconds to collect output")
 }
 
-const fn most_output() -> Param {
+const fn max_output_param() -> Param {
     whole("max_output_tokens", 1, u64::MAX, DefaultValue::Whole(10_000), "Most output")
 }
 
@@ -95,11 +95,11 @@ fn write_stdin(args: &Args) -> Result<Request> {
     Ok(request(Command::Write(write(args, chars, yield_ms))))
 }
 
-fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
-    let chunk_id = format!("{:06x}", asked.random & 0x00ff_ffff);
+    let chunk_id = format!("{:06x}", context.random & 0x00ff_ffff);
     let mut output = output(&ran);
-    let remarks = remarks(&ran, &asked.names);
+    let remarks = remarks(&ran, &context.names);
     if !remarks.is_empty() {
         output.push_str(if output.is_empty() || output.ends_with('\n') { "" } else { "\n" });
         output.push_str(&remarks.join("\n"));

@@ -8,7 +8,7 @@ use paddock_types::response::{Change, Ran, Response};
 use serde_json::{Value, json};
 
 use crate::answer::{CallContext, take};
-use crate::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
+use crate::commands::{MAX_OUTPUT_PARAM, YIELD, request, shell, start, text, word, write};
 use crate::param::{DefaultValue, optional, required, text as text_or, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
@@ -43,7 +43,7 @@ pub const SHELL: ToolSpec = ToolSpec {
         optional("workdir", "Where to run it"),
         whole("timeout_ms", 1, 3_600_000, DefaultValue::Whole(60_000), "Milliseconds that it may take"),
     ],
-    effect: ToolTraits::Runs { changes: true },
+    traits: ToolTraits::Runs { changes: true },
     request: shell,
     answer,
     output: TERMINAL,
@@ -54,8 +54,8 @@ pub const EXEC_COMMAND: ToolSpec = ToolSpec {
     name: "exec_command",
     title: "Start a command",
     description: "Start a command on a terminal. Off unless the host enables commands.",
-    params: &[required("cmd", "The command"), optional("workdir", "Where to run it"), YIELD, MOST_OUTPUT],
-    effect: ToolTraits::Runs { changes: true },
+    params: &[required("cmd", "The command"), optional("workdir", "Where to run it"), YIELD, MAX_OUTPUT_PARAM],
+    traits: ToolTraits::Runs { changes: true },
     request: |args| {
         let (yield_ms, tokens) = (args.whole("yield_time_ms"), args.whole("max_output_tokens"));
         Ok(request(Command::Start(start(args.text("cmd"), args.opt_text("workdir"), yield_ms, tokens))))
@@ -73,9 +73,9 @@ pub const WRITE_STDIN: ToolSpec = ToolSpec {
         whole("session_id", 0, u32::MAX as u64, DefaultValue::Required, "What exec_command said"),
         text_or("chars", "", "What to write"),
         YIELD,
-        MOST_OUTPUT,
+        MAX_OUTPUT_PARAM,
     ],
-    effect: ToolTraits::Runs { changes: true },
+    traits: ToolTraits::Runs { changes: true },
     request: |args| {
         let input = write(args, args.text("chars"), args.whole("yield_time_ms"));
         Ok(request(Command::Write(input)))
@@ -94,7 +94,7 @@ pub fn error_type(error: &ErrorText) -> &'static str {
     }
 }
 
-fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let error = if ran.timed_out {
         Some("CommandTimeoutError")
@@ -103,12 +103,12 @@ fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendere
     } else {
         None
     };
-    let message = text(&ran, &asked.names);
+    let message = text(&ran, &context.names);
     let reported = Rendered::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
     if !ran.timed_out {
         return Ok(reported);
     }
-    let after = asked.args.opt_whole("timeout_ms").unwrap_or(ran.duration_ms);
+    let after = context.args.opt_whole("timeout_ms").unwrap_or(ran.duration_ms);
     Ok(reported.failed(
         Error::new(Code::LimitExceeded, format!("the command was ended: its time of {after} ms was up"))
             .hint("give it more time by `timeout_ms`, or start it by `exec_command`"),

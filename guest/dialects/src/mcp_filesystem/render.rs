@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::answer::CallContext;
 
 /// Returns the allowed directories by their names on the host: the one that the caller gave, and the one without links.
-pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
+pub fn roots(context: &CallContext<'_>) -> Vec<String> {
     let mut names = Vec::new();
-    for root in asked.roots {
+    for root in context.roots {
         names.extend_from_slice(root.host_names());
     }
     if names.is_empty() {
@@ -22,11 +22,11 @@ pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
 }
 
 /// Adds a line to a listing that a limit cut short.
-pub fn with_rest(asked: &CallContext<'_>, text: String, is_cut: bool) -> String {
+pub fn with_rest(context: &CallContext<'_>, text: String, is_cut: bool) -> String {
     if !is_cut {
         return text;
     }
-    let other = match asked.names.name(Term::FindTool) {
+    let other = match context.names.name(Term::FindTool) {
         Some(find) => format!("`{find}` with a narrower pattern finds others"),
         None => "name a directory below this one".to_owned(),
     };
@@ -37,13 +37,13 @@ fn name(entry: &Entry) -> &str {
     entry.path.rsplit('/').next().unwrap_or_default()
 }
 
-fn mark(entry: &Entry) -> &'static str {
+fn kind_prefix(entry: &Entry) -> &'static str {
     if entry.kind == Kind::Directory { "[DIR]" } else { "[FILE]" }
 }
 
 /// Renders entries as `[DIR] name` or `[FILE] name`.
 pub fn names(list: &List) -> String {
-    let lines: Vec<_> = list.entries.iter().map(|entry| format!("{} {}", mark(entry), name(entry))).collect();
+    let lines: Vec<_> = list.entries.iter().map(|entry| format!("{} {}", kind_prefix(entry), name(entry))).collect();
     lines.join("\n")
 }
 
@@ -59,7 +59,7 @@ pub fn sizes(list: &List, by_size: bool) -> String {
             Kind::Directory => String::new(),
             _ => format!("{:>10}", size(entry.size.unwrap_or_default())),
         };
-        let _ = writeln!(out, "{} {:<30} {size}", mark(entry), name(entry));
+        let _ = writeln!(out, "{} {:<30} {size}", kind_prefix(entry), name(entry));
     }
     let directories = entries.iter().filter(|entry| entry.kind == Kind::Directory).count();
     let total: u64 = entries.iter().filter_map(|entry| entry.size).sum();
@@ -214,17 +214,17 @@ mod tests {
 
     #[test]
     fn sizes_have_two_decimals() {
-        let shown = [0, 12, 1023, 1024, 1536, 5 * 1024 * 1024, u64::MAX].map(size);
-        assert_eq!(shown, ["0 B", "12 B", "1023 B", "1.00 KB", "1.50 KB", "5.00 MB", "16777216.00 TB"]);
+        let sizes = [0, 12, 1023, 1024, 1536, 5 * 1024 * 1024, u64::MAX].map(size);
+        assert_eq!(sizes, ["0 B", "12 B", "1023 B", "1.00 KB", "1.50 KB", "5.00 MB", "16777216.00 TB"]);
     }
 
     #[test]
     fn a_fence_is_longer_than_any_in_the_diff() {
-        let shown = diff("/w/a", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-```\n+x\n");
-        assert!(shown.starts_with("````diff\nIndex: /w/a\n==="), "{shown}");
-        assert!(shown.ends_with("\n@@ -1,1 +1,1 @@\n-```\n+x\n````\n\n"), "{shown}");
-        let shown = diff("/w/a", "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+@@ -1 +1 @@\n");
-        assert!(shown.ends_with("\n@@ -0,0 +1,1 @@\n+@@ -1 +1 @@\n```\n\n"), "{shown}");
+        let rendered = diff("/w/a", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-```\n+x\n");
+        assert!(rendered.starts_with("````diff\nIndex: /w/a\n==="), "{rendered}");
+        assert!(rendered.ends_with("\n@@ -1,1 +1,1 @@\n-```\n+x\n````\n\n"), "{rendered}");
+        let rendered = diff("/w/a", "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+@@ -1 +1 @@\n");
+        assert!(rendered.ends_with("\n@@ -0,0 +1,1 @@\n+@@ -1 +1 @@\n```\n\n"), "{rendered}");
         assert_eq!(uri("/a b/é"), "file:///a%20b/%C3%A9");
     }
 }

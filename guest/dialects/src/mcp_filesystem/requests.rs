@@ -13,8 +13,8 @@ const DIFF_CONTEXT: usize = 4;
 
 /// Returns the request to read text. Zero counts as absent, as in the reference.
 pub(super) fn read_text(args: &Args) -> Result<Request> {
-    let given = |name: &str| args.opt_whole(name).filter(|lines| *lines > 0);
-    let (head, tail) = (given("head"), given("tail"));
+    let line_count = |name: &str| args.opt_whole(name).filter(|lines| *lines > 0);
+    let (head, tail) = (line_count("head"), line_count("tail"));
     if head.is_some() && tail.is_some() {
         return Err(Error::new(Code::InvalidArgument, "Cannot specify both head and tail parameters simultaneously"));
     }

@@ -4,7 +4,7 @@ use paddock_types::error::{Error, Result};
 use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 
 use crate::args::Args;
-use crate::commands::{MAX_OUTPUT, MAX_YIELD_MS, MOST_OUTPUT, SIZE, WORKDIR, request, run, shell, start, write};
+use crate::commands::{MAX_OUTPUT, MAX_OUTPUT_PARAM, MAX_YIELD_MS, SIZE, WORKDIR, request, run, shell, start, write};
 use crate::paddock::answer;
 use crate::param::{DefaultValue, MAX, Param, flag, required, text, texts, whole};
 use crate::schema::generated;
@@ -31,7 +31,7 @@ pub const TOOLS: &[ToolSpec] = &[
             TIMEOUT,
             whole("max_output_tokens", 1, MAX_OUTPUT, DefaultValue::None, "Most of each stream (8 KB, 200 lines)"),
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: shell,
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -47,9 +47,9 @@ pub const TOOLS: &[ToolSpec] = &[
             COLUMNS,
             ROWS,
             whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(10_000), "Milliseconds to collect output"),
-            MOST_OUTPUT,
+            MAX_OUTPUT_PARAM,
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: exec_command,
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -71,10 +71,10 @@ pub const TOOLS: &[ToolSpec] = &[
                 DefaultValue::None,
                 "Milliseconds to collect output (250; 5,000 without chars)",
             ),
-            MOST_OUTPUT,
+            MAX_OUTPUT_PARAM,
             whole("offset", 0, MAX, DefaultValue::None, "Only reads left-out output, from there"),
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: write_stdin,
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -84,7 +84,7 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "List sessions",
         description: "The sessions of exec_command.",
         params: &[],
-        effect: ToolTraits::Runs { changes: false },
+        traits: ToolTraits::Runs { changes: false },
         request: |_| Ok(request(Command::Sessions)),
         answer,
         output: Output::Generated(generated!("Sessions")),
@@ -94,7 +94,7 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "End a session",
         description: "End a session with all its processes.",
         params: &[SESSION],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: |args| Ok(request(Command::Kill(args.whole32("session_id")))),
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -110,7 +110,7 @@ pub const TOOLS: &[ToolSpec] = &[
             WORKDIR,
             TIMEOUT,
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: |args| {
             let script = Script::Program(args.text("name"), args.texts("args"));
             let run = run(script, args.opt_text("workdir"), args.whole("timeout_ms"));

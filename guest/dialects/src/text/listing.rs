@@ -14,7 +14,7 @@ pub fn list(list: &List, names: &Names) -> String {
     let mut text = String::new();
     let mut lines = Vec::new();
     for entry in &list.entries {
-        let mut end = mark(entry.kind).to_owned();
+        let mut end = kind_suffix(entry.kind).to_owned();
         if let Some(size) = entry.size {
             let _ = write!(end, " {size}");
         }
@@ -121,7 +121,7 @@ fn branches(text: &mut String, node: &TreeNode, depth: usize) -> bool {
     for child in node.children.iter().flatten() {
         let is_cut = child.kind == Kind::Directory && child.children.is_none();
         let more = if is_cut { " …" } else { "" };
-        let _ = writeln!(text, "{:depth$}{}{}{more}", "", printable(&child.name), mark(child.kind));
+        let _ = writeln!(text, "{:depth$}{}{}{more}", "", printable(&child.name), kind_suffix(child.kind));
         has_cut |= branches(text, child, depth + 1) || is_cut;
     }
     has_cut
@@ -145,13 +145,13 @@ pub fn glob(glob: &Glob, names: &Names) -> String {
 pub fn grep(grep: &Grep, names: &Names) -> String {
     let mut text = String::new();
     let mut lines: Vec<(&str, String)> = Vec::new();
-    for found in &grep.matches {
-        match lines.last_mut().filter(|(path, _)| *path == found.path) {
-            Some((_, matches)) => match_text(matches, found),
+    for hit in &grep.matches {
+        match lines.last_mut().filter(|(path, _)| *path == hit.path) {
+            Some((_, matches)) => match_text(matches, hit),
             None => {
                 let mut matches = String::new();
-                match_text(&mut matches, found);
-                lines.push((&found.path, matches));
+                match_text(&mut matches, hit);
+                lines.push((&hit.path, matches));
             }
         }
     }
@@ -171,19 +171,19 @@ pub fn grep(grep: &Grep, names: &Names) -> String {
 }
 
 /// Appends a match as `12:text` and its context as `11-text`, each on a new line.
-fn match_text(text: &mut String, found: &GrepMatch) {
+fn match_text(text: &mut String, hit: &GrepMatch) {
     let context = |text: &mut String, lines: &[ContextLine]| {
         for line in lines {
             let _ = write!(text, "\n{}-{}", line.line, line.text);
         }
     };
-    context(text, &found.before);
-    let start = if found.text_start > 0 { "…" } else { "" };
-    for (line, number) in found.text.split('\n').zip(found.line..) {
-        let start = if number == found.line { start } else { "" };
+    context(text, &hit.before);
+    let start = if hit.text_start > 0 { "…" } else { "" };
+    for (line, number) in hit.text.split('\n').zip(hit.line..) {
+        let start = if number == hit.line { start } else { "" };
         let _ = write!(text, "\n{number}:{start}{line}");
     }
-    context(text, &found.after);
+    context(text, &hit.after);
 }
 
 /// Renders changes since a token.
@@ -244,7 +244,7 @@ pub fn left_out(skipped: &Skipped, names: &Names) -> Option<String> {
 }
 
 /// Returns the type indicator of `ls -F`.
-fn mark(kind: Kind) -> &'static str {
+fn kind_suffix(kind: Kind) -> &'static str {
     match kind {
         Kind::File => "",
         Kind::Directory => "/",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_passes_for_no_path_below_a_heading() {
+    fn a_name_never_looks_like_a_path_below_a_heading() {
         lines(&["d/a", "d/b", " c"], "d/\n a\n b\n./ c\n");
         lines(&["d/a", "d/b\n c", "d/e"], "d/\n a\n b\\n c\n e\n");
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use paddock_text::page::{CUT_MARK, RAW_CUT_MARK};
+use paddock_text::page::{CUT_SUFFIX, RAW_CUT_SUFFIX};
 use paddock_types::digest::short_etag;
 use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{Read, ReadMany, ReadOutcome};
@@ -49,9 +49,9 @@ pub fn read(read: &Read, names: &Names) -> String {
 /// Adds how to read the parts of lines that the page left out.
 fn add_cuts(tail: &mut String, read: &Read, names: &Names) {
     let mode = names.name(Term::Mode);
-    let is_raw = read.content.contains(RAW_CUT_MARK);
+    let is_raw = read.content.contains(RAW_CUT_SUFFIX);
     let has_cut = read.truncated && read.next_offset.is_none();
-    match mode.filter(|_| is_raw || read.content.contains(CUT_MARK)) {
+    match mode.filter(|_| is_raw || read.content.contains(CUT_SUFFIX)) {
         Some(mode) if is_raw && read.truncated => {
             add(tail, &format!("{mode}=base64 with that byte as offset shows the rest of the line"));
         }

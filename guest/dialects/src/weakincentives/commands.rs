@@ -41,7 +41,7 @@ pub const TOOLS: &[ToolSpec] = &[
             number("timeout_seconds", 30, "Seconds, 1 to 120"),
             flag("capture_output", true, "Give its output"),
         ],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: shell_execute,
         answer: shell_answer,
         output: Output::ResultSchema(&ResultSchema::Object(&[
@@ -66,7 +66,7 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "Run Python",
         description: "Run a short Python script in the workspace by `python3 -c`, for at most 5 seconds.",
         params: &[required("code", "The script")],
-        effect: ToolTraits::Runs { changes: true },
+        traits: ToolTraits::Runs { changes: true },
         request: |args| Ok(request(Command::Run(run(Script::Python(args.text("code")), None, EVALUATION_MS)))),
         answer: evaluate_answer,
         output: Output::ResultSchema(&ResultSchema::Object(&[
@@ -112,8 +112,8 @@ fn shell_execute(args: &Args) -> Result<Request> {
 
 /// Returns the variables of `env`, with names in upper case.
 fn variables(args: &Args) -> Result<Vec<(String, String)>> {
-    let given = args.named("env");
-    if given.len() > MAX_VARIABLES {
+    let env = args.named("env");
+    if env.len() > MAX_VARIABLES {
         return Err(Error::argument("env", format!("it has more than {MAX_VARIABLES} entries")));
     }
     let variable = |(name, value): (String, String)| {
@@ -125,17 +125,17 @@ fn variables(args: &Args) -> Result<Vec<(String, String)>> {
             false => Err(Error::argument("env", format!("`{}` is no name of a variable", name.escape_debug()))),
         }
     };
-    given.into_iter().map(variable).collect()
+    env.into_iter().map(variable).collect()
 }
 
-fn shell_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn shell_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
-    let words = asked.args.texts("command");
-    let cwd = match asked.args.opt_text("cwd").unwrap_or_default().trim_matches('/') {
+    let words = context.args.texts("command");
+    let cwd = match context.args.opt_text("cwd").unwrap_or_default().trim_matches('/') {
         "" | "." => WORKSPACE.to_owned(),
         below => format!("{WORKSPACE}/{below}"),
     };
-    let captures = asked.args.flag("capture_output");
+    let captures = context.args.flag("capture_output");
     let stream = |text: &str| if captures { text.trim_end().to_owned() } else { "capture disabled".to_owned() };
     let (stdout, stderr) = (stream(&ran.stdout.text), stream(&ran.stderr.text));
     let exit_code = status(&ran);
@@ -154,7 +154,7 @@ fn shell_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
         format!("STDOUT:\n{}", or_empty(&stdout)),
         format!("STDERR:\n{}", or_empty(&stderr)),
     ];
-    lines.extend(remarks(&ran, &asked.names));
+    lines.extend(remarks(&ran, &context.names));
     let value = json!({
         "command": words,
         "cwd": cwd,
@@ -168,7 +168,7 @@ fn shell_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
     Ok(Rendered { text: lines.join("\n"), ..reported })
 }
 
-fn evaluate_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn evaluate_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let (stdout, stderr) = match ran.timed_out {
         true => (String::new(), "Execution timed out.".to_owned()),
@@ -181,7 +181,7 @@ fn evaluate_answer(asked: &CallContext<'_>, response: Result<Response>) -> Resul
         (false, status) => format!("Evaluation failed (exit code {status})."),
     };
     let lines = [&message, &stdout, &stderr].into_iter().map(|text| text.trim_end().to_owned());
-    let lines: Vec<_> = lines.filter(|text| !text.is_empty()).chain(remarks(&ran, &asked.names)).collect();
+    let lines: Vec<_> = lines.filter(|text| !text.is_empty()).chain(remarks(&ran, &context.names)).collect();
     let value = json!({
         "value_repr": Value::Null,
         "stdout": stdout,
@@ -203,8 +203,8 @@ fn shortened(text: &str) -> String {
     if text.chars().count() <= EVALUATION_CHARS {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(EVALUATION_CHARS - 3).collect();
-    format!("{kept}...")
+    let start: String = text.chars().take(EVALUATION_CHARS - 3).collect();
+    format!("{start}...")
 }
 
 /// Returns the exit status as a shell reports it: 128 plus the signal number for a command that a signal ended.

@@ -27,7 +27,7 @@ pub fn named(args: &Args, operation: &str) -> Result<String> {
 /// Returns the argument `path` of a tool that creates a file or directory, within the limits of the original. An
 /// absolute path may be deeper, because it may include the path of the root.
 #[inline(never)]
-pub fn made(args: &Args, operation: &str) -> Result<String> {
+pub fn writable_path(args: &Args, operation: &str) -> Result<String> {
     let path = named(args, operation)?;
     let refused = |cause: &str| Err(Error::at(Code::InvalidPath, operation, &path, cause));
     let mut depth = 0_usize;

@@ -35,15 +35,15 @@ pub fn read(args: &Args) -> Result<Request> {
 }
 
 /// Renders the lines. The value has all of them.
-pub fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+pub fn read_file(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let mut read = take!(Read, response);
-    if asked.args.opt_signed("limit") == Some(0) {
+    if context.args.opt_signed("limit") == Some(0) {
         read.content.clear();
         read.end_line = 0;
         read.next_offset = None;
     }
     // The window of `content` after it was limited to the lines of the file, as in the original.
-    let offset = asked.args.whole("offset").min(read.total_lines.unwrap_or(u64::MAX));
+    let offset = context.args.whole("offset").min(read.total_lines.unwrap_or(u64::MAX));
     let limit = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
     let value = json!({
         "path": read.path,
@@ -52,15 +52,15 @@ pub fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<
         "offset": offset,
         "limit": limit,
     });
-    let mut shown = cut_lines(&read.content);
+    let mut text = cut_lines(&read.content);
     let mut next = read.next_offset;
-    if let Some(end) = shown.get(..shown.floor_char_boundary(MESSAGE_BYTES)).and_then(|start| start.rfind('\n'))
-        && shown.len() > MESSAGE_BYTES
+    if let Some(end) = text.get(..text.floor_char_boundary(MESSAGE_BYTES)).and_then(|start| start.rfind('\n'))
+        && text.len() > MESSAGE_BYTES
     {
-        shown.truncate(end + 1);
-        next = Some(read.start_line + shown.bytes().filter(|byte| *byte == b'\n').count() as u64);
+        text.truncate(end + 1);
+        next = Some(read.start_line + text.bytes().filter(|byte| *byte == b'\n').count() as u64);
     }
-    let mut message = numbered(&shown, read.end_line, read.start_line, "|");
+    let mut message = numbered(&text, read.end_line, read.start_line, "|");
     message.push_str(&no_lines(&read));
     if let Some(next) = next {
         let _ = write!(message, "\n[there are more lines: offset={} continues]", next - 1);

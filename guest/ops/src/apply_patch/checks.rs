@@ -34,12 +34,12 @@ impl Plan<'_> {
             self.files.iter().filter_map(|file| Some((file, file.resolved.stat?))).collect();
         for (index, (file, stat)) in there.iter().enumerate() {
             let before = there.iter().take(index);
-            let twin = before.filter(|(other, its)| its == stat && other.old == file.old).find(|(other, _)| {
+            let alias = before.filter(|(other, its)| its == stat && other.old == file.old).find(|(other, _)| {
                 let is_shared = stat.links > 1 && self.workspace.policy.hard_links == HardLinks::Keep;
                 is_shared || !self.is_listed(&file.resolved) || !self.is_listed(&other.resolved)
             });
-            if let Some((twin, _)) = twin {
-                let cause = format!("it is the same file as `{}`", twin.resolved.path);
+            if let Some((alias, _)) = alias {
+                let cause = format!("it is the same file as `{}`", alias.resolved.path);
                 return Err(rejected(&file.resolved.requested_path, &cause)
                     .hint("name the file in one way, in one part of the patch"));
             }

@@ -17,7 +17,7 @@ const FILES: &[(&str, &[u8])] = &[
 ];
 
 /// Returns the plan of a call, or `None` if the call needs no approval.
-fn asked(fixture: &Fixture, approval: Approval, request: &Request) -> Option<Plan> {
+fn pending_plan(fixture: &Fixture, approval: Approval, request: &Request) -> Option<Plan> {
     let mut policy = fixture.policy.clone();
     policy.rules.approval = approval;
     let workspace = crate::open(&fixture.memory, &policy, request.access()).unwrap();
@@ -28,7 +28,7 @@ fn asked(fixture: &Fixture, approval: Approval, request: &Request) -> Option<Pla
 }
 
 fn plan(fixture: &Fixture, request: &Request) -> Plan {
-    asked(fixture, Approval::OnChange, request).expect("a plan")
+    pending_plan(fixture, Approval::OnChange, request).expect("a plan")
 }
 
 #[track_caller]
@@ -37,8 +37,8 @@ fn check_plan(request: Request, expected: &str) {
 }
 
 #[track_caller]
-fn check_asked(fixture: &Fixture, request: &Request, is_asked: bool) {
-    assert_eq!(asked(fixture, Approval::OnDelete, request).is_some(), is_asked, "{request:?}");
+fn check_needs_approval(fixture: &Fixture, request: &Request, needs_approval: bool) {
+    assert_eq!(pending_plan(fixture, Approval::OnDelete, request).is_some(), needs_approval, "{request:?}");
 }
 
 fn write(path: &str, content: &str) -> Request {
@@ -150,8 +150,8 @@ fn a_plan_says_what_it_leaves_out() {
     let content = "a line of text\n".repeat(100_000);
     let whole = plan(&fixture, &write("big", &content));
     assert!(whole.summary.len() <= 257 * 1024, "{} bytes", whole.summary.len());
-    let (shown, last) = whole.summary.trim_end().rsplit_once('\n').unwrap();
-    let omitted = 100_000 - shown.lines().filter(|line| *line == "+a line of text").count();
+    let (rendered, last) = whole.summary.trim_end().rsplit_once('\n').unwrap();
+    let omitted = 100_000 - rendered.lines().filter(|line| *line == "+a line of text").count();
     let start =
         format!("… {omitted} lines with {} bytes are not shown, SHA-256 of the whole text: ", whole.omitted_bytes);
     assert!(omitted > 1 && last.starts_with(&start), "{last}\n{start}");
@@ -194,7 +194,7 @@ fn a_replaced_file_is_shown_and_asked_about() {
         Request::Move(Move(transfer("a.txt", "b.txt", true))),
         Request::Pack(Pack { sources: vec!["a.txt".to_owned()], destination: "b.txt".to_owned(), overwrite: true }),
     ];
-    there.iter().for_each(|request| check_asked(&fixture, request, true));
+    there.iter().for_each(|request| check_needs_approval(&fixture, request, true));
     let free = [
         patch("*** Update File: a.txt\n@@\n-two\n+2\n", Matching::Corrected),
         patch("*** Add File: new\n+new\n", Matching::Codex),
@@ -205,7 +205,7 @@ fn a_replaced_file_is_shown_and_asked_about() {
         write("a.txt", "other\n"),
         Request::MakeDir(MakeDir { path: "new/dir".to_owned(), parents: true }),
     ];
-    free.iter().for_each(|request| check_asked(&fixture, request, false));
+    free.iter().for_each(|request| check_needs_approval(&fixture, request, false));
     check_plan(
         Request::Move(Move(transfer("a.txt", "b.txt", true))),
         "move `a.txt` (a file of 8 bytes)\nreplace `b.txt` (a file of 4 bytes)\n\
@@ -237,8 +237,8 @@ fn an_archive_is_shown_by_its_entries() {
     let unpack = |destination: &str, overwrite| {
         Request::Unpack(Unpack { source: "in.zip".to_owned(), destination: destination.to_owned(), overwrite })
     };
-    let shown = plan(&fixture, &unpack("out", true));
-    let (first, rest) = shown.summary.split_once('\n').unwrap();
+    let rendered = plan(&fixture, &unpack("out", true));
+    let (first, rest) = rendered.summary.split_once('\n').unwrap();
     assert!(first.starts_with("unpack `in.zip` (a file of "), "{first}");
     assert_eq!(
         rest,
@@ -246,11 +246,11 @@ fn an_archive_is_shown_by_its_entries() {
          --- a/out/src/new\n+++ b/out/src/new\n@@ -0,0 +1 @@\n+new\n\
          --- a/out/src/old\n+++ b/out/src/old\n@@ -1 +1 @@\n-before\n+after\n"
     );
-    assert_eq!(shown.paths, ["in.zip", "out/src/new", "out/src/old"]);
-    check_asked(&fixture, &unpack("out", true), true);
-    check_asked(&fixture, &unpack("elsewhere", true), false);
-    let made = plan(&fixture, &unpack("x/y", false)).summary;
-    assert!(made.contains("make the directory `x/y` (nothing there now)\n"), "{made}");
+    assert_eq!(rendered.paths, ["in.zip", "out/src/new", "out/src/old"]);
+    check_needs_approval(&fixture, &unpack("out", true), true);
+    check_needs_approval(&fixture, &unpack("elsewhere", true), false);
+    let summary = plan(&fixture, &unpack("x/y", false)).summary;
+    assert!(summary.contains("make the directory `x/y` (nothing there now)\n"), "{summary}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use paddock_workspace::rights::Unchangeable;
 const OPERATION: &str = "use";
 
 /// Maximum number of directories with cached rules; a full cache is cleared.
-const MAX_LEVELS: usize = 16_384;
+const MAX_DIRECTORY_RULES: usize = 16_384;
 
 /// Result of an access check: the `verdict` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,14 +38,14 @@ impl Verdict {
 pub struct AccessChecker<'w> {
     workspace: &'w Workspace<'w>,
     /// Rules of directories by path relative to the root, one map per root.
-    levels: RefCell<Vec<HashMap<String, Rc<DirectoryRules>>>>,
+    directory_rules: RefCell<Vec<HashMap<String, Rc<DirectoryRules>>>>,
 }
 
 impl<'w> AccessChecker<'w> {
     /// Creates a checker with an empty cache.
     pub fn new(workspace: &'w Workspace<'w>) -> Self {
-        let levels = workspace.roots.iter().map(|_| HashMap::new()).collect();
-        Self { workspace, levels: RefCell::new(levels) }
+        let directory_rules = workspace.roots.iter().map(|_| HashMap::new()).collect();
+        Self { workspace, directory_rules: RefCell::new(directory_rules) }
     }
 
     /// Returns whether a command may access `path` in this way. The path is rendered and contains no symbolic links.
@@ -59,25 +59,25 @@ impl<'w> AccessChecker<'w> {
     /// Returns whether access rules deny the path `below` of a root to every tool, whether or not it exists.
     pub fn denies(&self, root: usize, below: &str, kind: Kind) -> bool {
         let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
-        self.level(root, above).denial(name, kind).is_some()
+        self.rules_of(root, above).denial(name, kind).is_some()
     }
 
     fn in_root(&self, root: usize, below: &str, access: Access, is_directory: bool) -> Verdict {
         let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
-        let level = self.level(root, above);
+        let rules = self.rules_of(root, above);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
-        let mut refused = level.denial(name, kind).or_else(|| level.unreachable_because.clone());
+        let mut refused = rules.denial(name, kind).or_else(|| rules.unreachable_because.clone());
         let is_git_data = access == Access::Change && self.workspace.may_change_git_data(below);
         if refused.is_none() && access == Access::Change {
             refused = self.unchangeable(root, below, is_git_data);
         }
-        let excludes = || !name.is_empty() && level.rules.excludes(name, is_directory);
-        Verdict { refused, ignored: is_git_data || level.ignored || excludes() }
+        let excludes = || !name.is_empty() && rules.rules.excludes(name, is_directory);
+        Verdict { refused, ignored: is_git_data || rules.ignored || excludes() }
     }
 
     fn unchangeable(&self, root: usize, below: &str, is_git_data: bool) -> Option<String> {
         let top = self.workspace.roots.get(root)?;
-        match self.workspace.unchangeable(root, below, &top.shown(below)) {
+        match self.workspace.unchangeable(root, below, &top.rendered_path(below)) {
             Some(Unchangeable::Protected(".git")) if is_git_data => {}
             Some(unchangeable) => return Some(unchangeable.cause()),
             None => {}
@@ -90,17 +90,17 @@ impl<'w> AccessChecker<'w> {
     }
 
     /// Returns the effective rules of a directory.
-    fn level(&self, root: usize, path: &str) -> Rc<DirectoryRules> {
-        if let Some(level) = self.known(root, path) {
-            return level;
+    fn rules_of(&self, root: usize, path: &str) -> Rc<DirectoryRules> {
+        if let Some(rules) = self.known(root, path) {
+            return rules;
         }
         let Some(top) = self.workspace.roots.get(root) else {
             return Rc::new(DirectoryRules::unreachable_because(&Fault::Gone));
         };
-        let mut level = self.known(root, "").unwrap_or_else(|| {
-            let level = Rc::new(DirectoryRules::top(self.workspace, root));
-            self.keep(root, "", &level);
-            level
+        let mut rules = self.known(root, "").unwrap_or_else(|| {
+            let rules = Rc::new(DirectoryRules::top(self.workspace, root));
+            self.keep(root, "", &rules);
+            rules
         });
         // Directory handles are not cached: a tree can have more directories than a host has handles.
         let mut dir: FsResult<Dir> = Ok(top.dir.clone());
@@ -109,27 +109,27 @@ impl<'w> AccessChecker<'w> {
             end += usize::from(end > 0) + name.len();
             let walked = path.get(..end).unwrap_or(path);
             dir = dir.and_then(|dir| self.workspace.fs.open_dir(&dir, name));
-            level = self.known(root, walked).unwrap_or_else(|| {
-                let below = Rc::new(level.below(name, dir.as_ref(), self.workspace.fs));
+            rules = self.known(root, walked).unwrap_or_else(|| {
+                let below = Rc::new(rules.below(name, dir.as_ref(), self.workspace.fs));
                 if dir.is_ok() {
                     self.keep(root, walked, &below);
                 }
                 below
             });
         }
-        level
+        rules
     }
 
     fn known(&self, root: usize, path: &str) -> Option<Rc<DirectoryRules>> {
-        self.levels.borrow().get(root)?.get(path).cloned()
+        self.directory_rules.borrow().get(root)?.get(path).cloned()
     }
 
-    fn keep(&self, root: usize, path: &str, level: &Rc<DirectoryRules>) {
-        if let Some(levels) = self.levels.borrow_mut().get_mut(root) {
-            if levels.len() >= MAX_LEVELS {
-                levels.clear();
+    fn keep(&self, root: usize, path: &str, rules: &Rc<DirectoryRules>) {
+        if let Some(directory_rules) = self.directory_rules.borrow_mut().get_mut(root) {
+            if directory_rules.len() >= MAX_DIRECTORY_RULES {
+                directory_rules.clear();
             }
-            levels.insert(path.to_owned(), Rc::clone(level));
+            directory_rules.insert(path.to_owned(), Rc::clone(rules));
         }
     }
 }
@@ -173,14 +173,14 @@ struct DirectoryRules {
 impl DirectoryRules {
     /// Returns the rules at the top of a root.
     fn top(workspace: &Workspace<'_>, root: usize) -> Self {
-        let mut level = match workspace.agent_ignore_of(root, ".", OPERATION) {
+        let mut rules = match workspace.agent_ignore_of(root, ".", OPERATION) {
             Ok(agent_ignore) => Self { agent_ignore, ..Self::default() },
             Err(error) => Self { denied: Some(error.message()), ..Self::default() },
         };
         if let Some(top) = workspace.roots.get(root) {
-            level.rules.enter("", &top.dir, workspace.fs, None);
+            rules.rules.enter("", &top.dir, workspace.fs, None);
         }
-        level
+        rules
     }
 
     fn unreachable_because(fault: &Fault) -> Self {

@@ -31,7 +31,7 @@ pub struct Before {
     /// Target of the symbolic link.
     pub target: Option<String>,
     /// Path of the saved file content in the state directory.
-    pub kept: Option<String>,
+    pub staged_file: Option<String>,
     /// Permission bits, if known.
     pub mode: Option<u32>,
 }
@@ -63,10 +63,10 @@ pub fn record_changes(workspace: &Workspace<'_>, operation: &str, before: &[Befo
     // Each comparison holds a directory open, and a command can change more paths than a process has handles; hence one
     // at a time.
     for was in known.values() {
-        match Seen::new(workspace, &verdicts, was)? {
+        match PathStates::new(workspace, &verdicts, was)? {
             // A command is subject to the same access rules, so it cannot have changed this path.
             None => report.withheld += 1,
-            Some(seen) => report.compare(&seen)?,
+            Some(states) => report.compare(&states)?,
         }
     }
     report.finish(operation)
@@ -90,12 +90,12 @@ impl<'w> Named<'w> {
 
     /// Returns the rendered path.
     fn path(&self) -> String {
-        self.root.shown(self.below)
+        self.root.rendered_path(self.below)
     }
 }
 
 /// The earlier and current state of a path.
-struct Seen<'b> {
+struct PathStates<'b> {
     /// Rendered path.
     path: String,
     was: &'b Before,
@@ -105,7 +105,7 @@ struct Seen<'b> {
     now: Option<(Kind, u64)>,
 }
 
-impl<'b> Seen<'b> {
+impl<'b> PathStates<'b> {
     /// Inspects the current state of a path; `None` if access rules deny it to every tool.
     fn new(workspace: &Workspace<'_>, verdicts: &AccessChecker<'_>, was: &'b Before) -> Result<Option<Self>> {
         let named = Named::new(workspace, was)?;
@@ -127,8 +127,8 @@ impl<'b> Seen<'b> {
             Some(Err(fault)) => return Err(to_error(fault)),
         };
         let mut kinds = [was.kind, now.map(|(kind, _)| kind)].into_iter().flatten();
-        let is_kept_from_tools = kinds.any(|kind| verdicts.denies(index, below, kind));
-        Ok((!is_kept_from_tools).then(|| Self { path: named.path(), was, location, now }))
+        let is_hidden_from_tools = kinds.any(|kind| verdicts.denies(index, below, kind));
+        Ok((!is_hidden_from_tools).then(|| Self { path: named.path(), was, location, now }))
     }
 
     /// Returns whether the current permission bits differ from the earlier ones.
@@ -164,86 +164,88 @@ impl<'w> Report<'w> {
         Self { workspace, changes, replaced, created, lost: Vec::new(), withheld: 0 }
     }
 
-    fn compare(&mut self, seen: &Seen<'_>) -> Result<()> {
-        let kept = seen.was.kept.as_deref().map(|kept| content(self.workspace, kept)).transpose()?.flatten();
-        let now = seen.now.map(|(kind, _)| kind);
-        match (seen.was.kind, now) {
-            (Some(Kind::File), Some(Kind::File)) => self.file(seen, kept),
-            (Some(Kind::Link), Some(Kind::Link)) => self.link(seen),
+    fn compare(&mut self, states: &PathStates<'_>) -> Result<()> {
+        let old_content =
+            states.was.staged_file.as_deref().map(|path| content(self.workspace, path)).transpose()?.flatten();
+        let now = states.now.map(|(kind, _)| kind);
+        match (states.was.kind, now) {
+            (Some(Kind::File), Some(Kind::File)) => self.file(states, old_content),
+            (Some(Kind::Link), Some(Kind::Link)) => self.link(states),
             (was, now) if was == now => {}
             (was, now) => {
                 if let Some(kind) = was {
-                    self.gone(seen, kind, kept);
-                    self.tell(ChangeKind::Deleted, seen);
+                    self.gone(states, kind, old_content);
+                    self.tell(ChangeKind::Deleted, states);
                 }
                 if let Some(kind) = now {
-                    self.came(seen, kind);
-                    self.tell(ChangeKind::Created, seen);
+                    self.came(states, kind);
+                    self.tell(ChangeKind::Created, states);
                 }
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, seen: &Seen<'_>, kept: Option<FileContent>) {
-        let digest = seen.digest(self.workspace);
-        let is_same = kept.as_ref().is_some_and(|kept| digest.as_deref() == Some(kept.sha256()));
-        if is_same && !seen.has_other_mode(self.workspace) {
+    fn file(&mut self, states: &PathStates<'_>, old_content: Option<FileContent>) {
+        let digest = states.digest(self.workspace);
+        let is_same = old_content.as_ref().is_some_and(|old_content| digest.as_deref() == Some(old_content.sha256()));
+        if is_same && !states.has_other_mode(self.workspace) {
             return;
         }
-        self.tell(ChangeKind::Modified, seen);
-        if kept.is_none() {
-            return self.lost.push(seen.path.clone());
+        self.tell(ChangeKind::Modified, states);
+        if old_content.is_none() {
+            return self.lost.push(states.path.clone());
         }
         let after = digest.as_deref().map(etag_of);
-        let mode = seen.was.mode;
-        self.replaced.push((Entry { after, mode, ..Entry::file(Action::Modified, &seen.path, None) }, kept));
+        let mode = states.was.mode;
+        self.replaced.push((Entry { after, mode, ..Entry::file(Action::Modified, &states.path, None) }, old_content));
     }
 
-    fn link(&mut self, seen: &Seen<'_>) {
+    fn link(&mut self, states: &PathStates<'_>) {
         let read = |location: &OpenLocation| self.workspace.fs.read_link(&location.dir, &location.name).ok();
-        let target = seen.location.as_ref().and_then(read);
-        if target.is_some() && target == seen.was.target {
+        let target = states.location.as_ref().and_then(read);
+        if target.is_some() && target == states.was.target {
             return;
         }
-        self.tell(ChangeKind::Modified, seen);
-        self.gone(seen, Kind::Link, None);
-        self.came(seen, Kind::Link);
+        self.tell(ChangeKind::Modified, states);
+        self.gone(states, Kind::Link, None);
+        self.came(states, Kind::Link);
     }
 
-    fn gone(&mut self, seen: &Seen<'_>, kind: Kind, kept: Option<FileContent>) {
+    fn gone(&mut self, states: &PathStates<'_>, kind: Kind, old_content: Option<FileContent>) {
         // An absolute target may lead out of the root, so such a link is not restored.
-        let target = seen.was.target.clone().filter(|target| kind == Kind::Link && !target.starts_with('/'));
+        let target = states.was.target.clone().filter(|target| kind == Kind::Link && !target.starts_with('/'));
         let is_lost = match kind {
-            Kind::File => kept.is_none(),
+            Kind::File => old_content.is_none(),
             Kind::Link => target.is_none(),
             Kind::Directory => false,
             Kind::Other => true,
         };
         match is_lost {
-            true => self.lost.push(seen.path.clone()),
+            true => self.lost.push(states.path.clone()),
             false => {
-                let mode = seen.was.mode.filter(|_| matches!(kind, Kind::File | Kind::Directory));
-                self.replaced.push((Entry { target, mode, ..Entry::of(Action::Deleted, &seen.path, kind) }, kept));
+                let mode = states.was.mode.filter(|_| matches!(kind, Kind::File | Kind::Directory));
+                self.replaced
+                    .push((Entry { target, mode, ..Entry::of(Action::Deleted, &states.path, kind) }, old_content));
             }
         }
     }
 
-    fn came(&mut self, seen: &Seen<'_>, kind: Kind) {
-        let digest = Some(kind).filter(|kind| *kind == Kind::File).and_then(|_| seen.digest(self.workspace));
+    fn came(&mut self, states: &PathStates<'_>, kind: Kind) {
+        let digest = Some(kind).filter(|kind| *kind == Kind::File).and_then(|_| states.digest(self.workspace));
         let after = digest.as_deref().map(etag_of);
-        self.created.push(Entry { after, ..Entry::of(Action::Created, &seen.path, kind) });
+        self.created.push(Entry { after, ..Entry::of(Action::Created, &states.path, kind) });
     }
 
-    fn tell(&mut self, kind: ChangeKind, seen: &Seen<'_>) {
-        let size = seen.now.filter(|(is, _)| *is == Kind::File && kind != ChangeKind::Deleted).map(|(_, size)| size);
-        self.changes.push(Change { kind, path: seen.path.clone(), to: None, size });
+    fn tell(&mut self, kind: ChangeKind, states: &PathStates<'_>) {
+        let size = states.now.filter(|(is, _)| *is == Kind::File && kind != ChangeKind::Deleted).map(|(_, size)| size);
+        self.changes.push(Change { kind, path: states.path.clone(), to: None, size });
     }
 
     fn finish(self, operation: &str) -> Result<Recorded> {
         let mut notes = Vec::new();
         if !self.lost.is_empty() {
-            notes.push(not_kept(&self.lost));
+            notes.push(not_stored(&self.lost));
         }
         if self.withheld > 0 {
             notes.push(format!("{} path(s) that rules keep from every tool are left out", self.withheld));
@@ -278,10 +280,10 @@ fn keep(
 }
 
 /// Returns the content stored at a path in the state directory, or `None` if the file does not exist.
-fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<FileContent>> {
-    let invalid = |cause: &str| Error::at(Code::InvalidPath, "keep", kept, cause);
-    let (above, name) = kept.rsplit_once('/').map_or((None, kept), |(above, name)| (Some(above), name));
-    if !kept.split('/').all(is_entry_name) {
+fn content(workspace: &Workspace<'_>, path: &str) -> Result<Option<FileContent>> {
+    let invalid = |cause: &str| Error::at(Code::InvalidPath, "keep", path, cause);
+    let (above, name) = path.rsplit_once('/').map_or((None, path), |(above, name)| (Some(above), name));
+    if !path.split('/').all(is_entry_name) {
         return Err(invalid("it leads out of the state directory"));
     }
     let Some(state) = &workspace.state else { return Err(invalid("there is no state directory")) };
@@ -295,11 +297,11 @@ fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<FileContent>>
         Err(Fault::Link | Fault::NotDirectory | Fault::NotRegular | Fault::IsDirectory) => {
             Err(invalid("it is not a regular file in the state directory"))
         }
-        Err(fault) => Err(fault.at("keep", kept)),
+        Err(fault) => Err(fault.at("keep", path)),
     }
 }
 
-fn not_kept(paths: &[String]) -> String {
+fn not_stored(paths: &[String]) -> String {
     let named: Vec<_> = paths.iter().take(MAX_NAMED).map(|path| format!("`{}`", printable(path))).collect();
     let rest = paths.len().saturating_sub(MAX_NAMED);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };

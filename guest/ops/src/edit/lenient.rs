@@ -20,7 +20,7 @@ const MAX_UNITS: usize = 10_000;
 /// dashes. Parts that the old and the new text have in common keep the characters of the file. Returns `None` if
 /// nothing changes, or if the edit is too large.
 pub fn alike(text: &str, range: &Range<usize>, edit: &Replacement) -> Option<Vec<Splice>> {
-    let found = text.get(range.clone())?;
+    let text_of_range = text.get(range.clone())?;
     let (old, new) = (units(&edit.old_text), units(&edit.new_text));
     if old.len() + new.len() > MAX_UNITS {
         return None;
@@ -29,8 +29,8 @@ pub fn alike(text: &str, range: &Range<usize>, edit: &Replacement) -> Option<Vec
     // line ending.
     let has_pairs = !edit.old_text.contains('\r');
     let mut before = '\0';
-    let mut starts = Vec::with_capacity(found.len() + 1);
-    for (at, c) in found.char_indices() {
+    let mut starts = Vec::with_capacity(text_of_range.len() + 1);
+    for (at, c) in text_of_range.char_indices() {
         if !(has_pairs && before == '\r' && c == '\n') {
             starts.push(range.start + at);
         }
@@ -83,18 +83,18 @@ pub fn splice(text: &str, edit: &Replacement) -> Result<Option<Splice>, Vec<Rang
     }
     let lines = Lines::new(text);
     let old: Vec<&str> = split(&edit.old_text).collect();
-    let places = Haystack::new(&lines, Pass::Trimmed).find(&old, 0, MAX_COUNTED + 1);
-    let end = |place: usize| {
-        let ending = lines.get(place + old.len() - 1).map_or(0, |last| last.ending.len());
-        lines.start(place + old.len()) - ending
+    let starts = Haystack::new(&lines, Pass::Trimmed).find(&old, 0, MAX_COUNTED + 1);
+    let end = |start: usize| {
+        let ending = lines.get(start + old.len() - 1).map_or(0, |last| last.ending.len());
+        lines.start(start + old.len()) - ending
     };
-    let place = match places.as_slice() {
+    let start = match starts.as_slice() {
         [] => return Ok(None),
-        [place] => *place,
-        places => return Err(places.iter().map(|place| lines.start(*place)..end(*place)).collect()),
+        [start] => *start,
+        starts => return Err(starts.iter().map(|start| lines.start(*start)..end(*start)).collect()),
     };
-    let range = lines.start(place)..end(place);
-    let indent = lines.get(place).map_or("", |line| leading(line.text));
+    let range = lines.start(start)..end(start);
+    let indent = lines.get(start).map_or("", |line| leading(line.text));
     let new: Vec<_> =
         split(&edit.new_text).enumerate().map(|(index, line)| indented(indent, old.get(index), index, line)).collect();
     let text = eol::with_ending(&new.join("\n"), eol::near(text, range.start)).into_owned();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_place_that_is_not_exact() {
+    fn only_one_inexact_location() {
         assert_eq!(edited("a\n", "a", "b"), None);
         assert_eq!(edited(" a\nx\n a\n", "a\n", "b"), None);
         assert_eq!(edited(" a b\n  a  b\n", "\ta b", "c"), Some(" c\n  a  b\n".to_owned()));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn several_places_are_returned() {
+    fn several_locations_are_returned() {
         let edit = Replacement { old_text: "\ta".to_owned(), new_text: "b".to_owned(), replace_all: false };
         assert_eq!(splice(" a\r\nx\n  a", &edit).err(), Some(vec![0..2, 6..9]));
     }

@@ -93,15 +93,15 @@ pub fn no_match(text: &str, edit: &Replacement, label: &str) -> Error {
         None => phrase![Term::OldText, " is not there"],
     };
     // A shorter text is likely to occur by chance.
-    let made = if edit.new_text.trim().chars().count() < 4 {
+    let occurrence = if edit.new_text.trim().chars().count() < 4 {
         Vec::new()
     } else {
         find::occurrences(text, &edit.new_text, false, 1)
     };
-    let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
+    let occurrence = find::line_numbers(text, occurrence.iter().map(|range| range.start)).first().copied();
     let mut error = Error::new(Code::NoMatch, cause);
     let label = || When(Term::Edits, label.to_owned());
-    if let Some(line) = made {
+    if let Some(line) = occurrence {
         let already = format!(" is already in the file, at line {line}: the edit may have been made before");
         error = error.also_hint(phrase![label(), Term::NewText, already]);
     }
@@ -114,13 +114,13 @@ pub fn no_match(text: &str, edit: &Replacement, label: &str) -> Error {
             from
         ]);
     }
-    let mut shown = String::new();
+    let mut candidates = String::new();
     for near in &near {
-        let separator = if shown.is_empty() { "" } else { "; " };
+        let separator = if candidates.is_empty() { "" } else { "; " };
         let cut = if near.is_cut { " and more" } else { "" };
-        shown.push_str(&format!("{separator}line {}: {}{cut}", near.line, near.json));
+        candidates.push_str(&format!("{separator}line {}: {}{cut}", near.line, near.json));
     }
-    error.also_hint(phrase![label(), format!("nearest: {shown}")]).also_hint(phrase![
+    error.also_hint(phrase![label(), format!("nearest: {candidates}")]).also_hint(phrase![
         "copy ",
         Term::OldText,
         " from there: these are JSON strings"
@@ -128,10 +128,10 @@ pub fn no_match(text: &str, edit: &Replacement, label: &str) -> Error {
 }
 
 /// Returns the error of an edit whose text occurs several times, as `how` says.
-pub fn ambiguous(text: &str, found: &[Range<usize>], how: Option<&str>) -> Error {
-    let lines = find::line_numbers(text, found.iter().map(|range| range.start));
+pub fn ambiguous(text: &str, ranges: &[Range<usize>], how: Option<&str>) -> Error {
+    let lines = find::line_numbers(text, ranges.iter().map(|range| range.start));
     let listed: Vec<_> = lines.iter().take(MAX_LISTED).map(u64::to_string).collect();
-    let count = match found.len() {
+    let count = match ranges.len() {
         count if count > MAX_COUNTED => format!("more than {MAX_COUNTED}"),
         count => count.to_string(),
     };

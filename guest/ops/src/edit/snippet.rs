@@ -31,16 +31,16 @@ mod tests {
 
     #[test]
     fn lines_on_both_sides() {
-        let shown = |start, end, text: &str| {
+        let snippet_of = |start, end, text: &str| {
             let snippet = of(text, &LineRange { start, end }, 1, &Limits::default())?;
             Some((snippet.start_line, snippet.text))
         };
         let text = "a\nb\r\nc\nd\ne";
-        assert_eq!(shown(3, 3, text), Some((2, "b\r\nc\nd\n".to_owned())));
-        assert_eq!(shown(1, 1, text), Some((1, "a\nb\r\n".to_owned())));
-        assert_eq!(shown(5, 5, text), Some((4, "d\ne".to_owned())));
+        assert_eq!(snippet_of(3, 3, text), Some((2, "b\r\nc\nd\n".to_owned())));
+        assert_eq!(snippet_of(1, 1, text), Some((1, "a\nb\r\n".to_owned())));
+        assert_eq!(snippet_of(5, 5, text), Some((4, "d\ne".to_owned())));
         // A range that ends before it starts stands for deleted lines.
-        assert_eq!(shown(3, 2, text), Some((2, "b\r\nc\nd\n".to_owned())));
-        assert_eq!(shown(1, 0, ""), None);
+        assert_eq!(snippet_of(3, 2, text), Some((2, "b\r\nc\nd\n".to_owned())));
+        assert_eq!(snippet_of(1, 0, ""), None);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use paddock_search::page::Room;
+use paddock_search::page::PageBudget;
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::request;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::glob::{Search, SearchScope, after};
 use crate::partitions;
-use crate::partitions::{Found, Names, PartitionResult};
+use crate::partitions::{Names, PartitionMatches, PartitionResult};
 
 /// Number of entries that the coordinator visits before it requests workers: shorter searches do not pay for them.
 const ALONE_ENTRIES: u64 = 512;
@@ -74,7 +74,7 @@ impl<'w> Coordinator<'w> {
         let mut search = Search::new(
             &scope,
             scope.walk(position.map(crate::glob::start), None)?,
-            crate::glob::room(workspace, args),
+            crate::glob::budget(workspace, args),
         );
         let is_over = !search.advance(ALONE_ENTRIES);
         let (remaining, out) = (Remaining::Unknown, VecDeque::new());
@@ -95,20 +95,20 @@ impl<'w> Coordinator<'w> {
         for level in 1..=scope.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
             let options = Options { max_depth: Some(level), start: Some(start.clone()), ..scope.options.clone() };
             let Ok(mut walk) = scope.walk_as(options) else { break };
-            let mut found = VecDeque::new();
+            let mut directories = VecDeque::new();
             while walk.looked_at() < MAX_ENTRIES
                 && let Some(entry) = walk.next_entry()
             {
                 if entry.kind == Kind::Directory {
-                    found.push_back(entry.below.to_owned());
+                    directories.push_back(entry.below.to_owned());
                 }
             }
             if walk.looked_at() >= MAX_ENTRIES {
                 break;
             }
             // A level on the way to the start may be exhausted while the next level still has many directories.
-            let is_last = found.len() == cuts.len() && level as usize >= start.path.split('/').count();
-            cuts = found;
+            let is_last = directories.len() == cuts.len() && level as usize >= start.path.split('/').count();
+            cuts = directories;
             if is_last || cuts.len() >= ENOUGH_CUTS {
                 break;
             }
@@ -120,19 +120,19 @@ impl<'w> Coordinator<'w> {
     /// page.
     fn parts(&self) -> u64 {
         let (entries, parts) = self.joined;
-        let (found, room) =
-            (self.search.paths.len() as u64, (self.search.room.entries - self.search.paths.len()) as u64);
-        let left = (room * self.visited).checked_div(found).unwrap_or(u64::MAX);
+        let (match_count, remaining) =
+            (self.search.paths.len() as u64, (self.search.budget.entries - self.search.paths.len()) as u64);
+        let left = (remaining * self.visited).checked_div(match_count).unwrap_or(u64::MAX);
         let due = PARTITION_ENTRIES.min(left / PARTITIONS_LEFT);
         (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
     }
 
     /// Appends the result of a partition and returns its number of entries; `None` if the result cannot be used.
     fn take(&mut self, result: PartitionResult) -> Option<u64> {
-        let Found::Glob(found) = result.found else { return None };
+        let PartitionMatches::Glob(names) = result.matches else { return None };
         let visited = self.visited.checked_add(result.used)?;
         let is_within = visited <= self.search.scope.workspace.policy.limits.max_entries;
-        (is_within && self.search.take(&found, result.done > 0)).then_some(result.used)
+        (is_within && self.search.take(&names, result.progress > 0)).then_some(result.used)
     }
 
     /// Searches a partition without workers.
@@ -173,28 +173,28 @@ impl Remaining {
 impl Search<'_> {
     /// Appends the paths that a worker found in a partition, up to the end of the page. Returns false if the result is
     /// too imprecise: a page reports the entries skipped up to its last path, a worker reports only their total.
-    fn take(&mut self, found: &Names, is_whole: bool) -> bool {
+    fn take(&mut self, names: &Names, is_whole: bool) -> bool {
         // Only a search entry by entry can end at the limit of bytes.
-        if self.room.used + found.paths.len() >= self.room.bytes {
+        if self.budget.used + names.paths.len() >= self.budget.bytes {
             return false;
         }
-        let room = self.room.entries - self.paths.len();
-        let count = memchr::memchr_iter(0, found.paths.as_bytes()).count();
-        let (is_over, is_full) = (count > room, room > 0 && count >= room);
-        if !(is_whole || is_over) || (is_full && found.skipped != Skipped::default()) {
+        let remaining = self.budget.entries - self.paths.len();
+        let count = memchr::memchr_iter(0, names.paths.as_bytes()).count();
+        let (is_over, is_full) = (count > remaining, remaining > 0 && count >= remaining);
+        if !(is_whole || is_over) || (is_full && names.skipped != Skipped::default()) {
             return false;
         }
         if !is_over {
-            self.skipped.add(&found.skipped);
-            if let Some(reached) = &found.reached {
+            self.skipped.add(&names.skipped);
+            if let Some(reached) = &names.reached {
                 self.reached.clone_from(reached);
             }
         }
-        for path in found.paths.split_terminator('\0').take(room) {
-            self.room.take(path);
+        for path in names.paths.split_terminator('\0').take(remaining) {
+            self.budget.take(path);
             self.paths.push(path.to_owned());
         }
-        if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
+        if let Some(path) = self.paths.last().filter(|_| remaining > 0 && count > 0) {
             self.last = (self.scope.below(path).to_owned(), self.left_out());
         }
         self.end = is_over.then(|| after(&self.last.0));
@@ -254,7 +254,7 @@ impl partitions::Coordinator for Coordinator<'_> {
 /// An instance that searches partitions.
 pub struct Worker<'w> {
     scope: Rc<SearchScope<'w>>,
-    room: Room,
+    budget: PageBudget,
     /// Walk of the last partition, with the listings needed to continue from there.
     walk: Option<Walk<'w>>,
 }
@@ -263,8 +263,8 @@ impl<'w> Worker<'w> {
     /// Prepares for partitions of the search in `args`.
     pub fn prepare(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
         // The coordinator takes no result that exceeds the limit of bytes.
-        let room = Room::new(args.limit, usize::MAX, 1);
-        Ok(Self { scope: Rc::new(SearchScope::new(workspace, args)?), room, walk: None })
+        let budget = PageBudget::new(args.limit, usize::MAX, 1);
+        Ok(Self { scope: Rc::new(SearchScope::new(workspace, args)?), budget, walk: None })
     }
 
     /// Searches a partition, which follows all earlier ones. Returns `None` if it cannot be started or a limit stopped
@@ -278,7 +278,7 @@ impl<'w> Worker<'w> {
             }
             None => self.scope.walk(Some(start), until).ok()?,
         };
-        let mut search = Search::new(&self.scope, walk, self.room.clone());
+        let mut search = Search::new(&self.scope, walk, self.budget.clone());
         search.advance(u64::MAX);
         Some(search).filter(|search| !search.walk.stopped)
     }
@@ -288,7 +288,7 @@ impl partitions::Worker for Worker<'_> {
     fn search_partition(&mut self, partition: &str) -> PartitionResult {
         // The coordinator searches a partition without a result itself.
         let Some(search) = self.search(partition) else {
-            return PartitionResult { done: 0, found: Found::Glob(Names::default()), used: 0 };
+            return PartitionResult { progress: 0, matches: PartitionMatches::Glob(Names::default()), used: 0 };
         };
         let walk = self.walk.insert(search.walk);
         let reached = walk.has_begun().then(|| walk.reached().to_owned());
@@ -297,6 +297,10 @@ impl partitions::Worker for Worker<'_> {
             names.paths.push_str(&path);
             names.paths.push('\0');
         }
-        PartitionResult { done: search.end.is_none().into(), found: Found::Glob(names), used: walk.looked_at() }
+        PartitionResult {
+            progress: search.end.is_none().into(),
+            matches: PartitionMatches::Glob(names),
+            used: walk.looked_at(),
+        }
     }
 }

@@ -29,7 +29,7 @@ const BYTES_PER_CLOCK: u64 = 1024 * 1024;
 const BYTES_PER_FILE: u64 = 16 * 1024;
 
 /// Sizes of the results at a point in time.
-pub struct Mark {
+pub struct Savepoint {
     matches: usize,
     files: usize,
     files_searched: u64,
@@ -49,9 +49,9 @@ impl<'w> Files<'w> {
     /// Returns the position of a cursor in the file at `path`, with only the numbers that this search needs.
     pub fn position(&self, within: Within, path: &str) -> Position {
         let counts = self.args.max_per_file.is_some() || self.args.output == GrepOutput::Count;
-        let found = if counts { within.found } else { 0 };
+        let match_count = if counts { within.match_count } else { 0 };
         let offset = if self.args.multiline { within.offset } else { 0 };
-        Within { found, offset, ..within }.position(path)
+        Within { match_count, offset, ..within }.position(path)
     }
 
     /// Returns the number of bytes read so far.
@@ -78,9 +78,9 @@ impl<'w> Files<'w> {
     }
 
     /// Returns the current sizes of the results.
-    pub fn mark(&self) -> Mark {
+    pub fn savepoint(&self) -> Savepoint {
         let result = &self.page.result;
-        Mark {
+        Savepoint {
             matches: result.matches.len(),
             files: result.files.len(),
             files_searched: result.files_searched,
@@ -90,22 +90,22 @@ impl<'w> Files<'w> {
         }
     }
 
-    /// Discards the results added since `mark`.
-    pub fn back_to(&mut self, mark: Mark) {
+    /// Discards the results added since `savepoint`.
+    pub fn back_to(&mut self, savepoint: Savepoint) {
         let result = &mut self.page.result;
-        result.matches.truncate(mark.matches);
-        result.files.truncate(mark.files);
-        result.files_searched = mark.files_searched;
-        result.skipped = mark.skipped;
-        self.page.used = mark.used;
-        self.source.bytes_read = mark.bytes_read;
+        result.matches.truncate(savepoint.matches);
+        result.files.truncate(savepoint.files);
+        result.files_searched = savepoint.files_searched;
+        result.skipped = savepoint.skipped;
+        self.page.used = savepoint.used;
+        self.source.bytes_read = savepoint.bytes_read;
     }
 
     /// Searches one of many files; a file that cannot be searched is counted as skipped.
     pub fn one_of_many(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> End {
         self.search(dir, name, path, within).unwrap_or_else(|fault| {
             self.count(&fault);
-            End::Done
+            End::Whole
         })
     }
 
@@ -125,21 +125,21 @@ impl<'w> Files<'w> {
             Opened::Text => {}
             Opened::Binary => {
                 self.page.result.skipped.binary += 1;
-                return Ok(End::Done);
+                return Ok(End::Whole);
             }
             Opened::TooLarge => {
                 self.page.result.skipped.too_large += 1;
-                return Ok(End::Done);
+                return Ok(End::Whole);
             }
         }
         self.page.result.files_searched += 1;
         let max_chars = if self.args.whole_lines { usize::MAX } else { self.workspace.policy.limits.max_line_chars };
-        let scan = Scan::new(self.args, max_chars, within.line, within.shown);
+        let scan = Scan::new(self.args, max_chars, within.line, within.last_rendered);
         let mut progress = Progress { scan, within, path, is_leaving: false };
         let end = self.windows(&mut progress)?;
-        let found = progress.within.found;
-        if self.args.output == GrepOutput::Count && found > 0 && matches!(end, End::Done) {
-            self.page.add_file(path, Some(found));
+        let match_count = progress.within.match_count;
+        if self.args.output == GrepOutput::Count && match_count > 0 && matches!(end, End::Whole) {
+            self.page.add_file(path, Some(match_count));
         }
         Ok(end)
     }
@@ -156,10 +156,10 @@ impl<'w> Files<'w> {
             }
             progress.scan.leave(window.text, window.is_last);
             if is_new && !window.is_last && self.workspace.out_of_time() {
-                let (line, shown) = (progress.scan.done(), progress.scan.shown);
-                return Ok(End::Page(Within { line, shown, ..progress.within }));
+                let (line, last_rendered) = (progress.scan.last_searched_line(), progress.scan.last_rendered);
+                return Ok(End::Page(Within { line, last_rendered, ..progress.within }));
             }
         }
-        Ok(End::Done)
+        Ok(End::Whole)
     }
 }

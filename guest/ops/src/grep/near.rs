@@ -34,14 +34,14 @@ fn near(workspace: &Workspace<'_>, args: &request::Grep) -> Option<String> {
     let looser = request::Grep { output: GrepOutput::Content, limit: 1, before: 0, after: 0, ..looser };
     let mut search = Search::begin(workspace, &looser).ok()?;
     search.advance(usize::MAX);
-    let (found, _) = search.files.take();
-    let found = found.matches.first()?;
-    let matches = |args: &request::Grep| Some(Matcher::new(args).ok()?.find(found.text.as_bytes(), 0).is_some());
+    let (page, _) = search.files.take();
+    let nearest = page.matches.first()?;
+    let matches = |args: &request::Grep| Some(Matcher::new(args).ok()?.find(nearest.text.as_bytes(), 0).is_some());
     if matches(args)? {
         return None;
     }
     let folded = request::Grep { letter_case: LetterCase::Insensitive, ..args.clone() };
     let difference =
         if matches(&folded)? { "letter case" } else { "letter case or the kind of its spaces, quotes and dashes" };
-    Some(format!("line {} of `{}` would match but for {difference}", found.line, printable(&found.path)))
+    Some(format!("line {} of `{}` would match but for {difference}", nearest.line, printable(&nearest.path)))
 }

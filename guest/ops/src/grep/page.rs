@@ -19,9 +19,9 @@ pub struct Within {
     /// Number of finished bytes, with `multiline`.
     pub offset: u64,
     /// Number of the last rendered line.
-    pub shown: u64,
+    pub last_rendered: u64,
     /// Number of matches found so far.
-    pub found: u64,
+    pub match_count: u64,
 }
 
 impl Within {
@@ -29,8 +29,8 @@ impl Within {
     /// which tells a position within a file from the end of the file.
     pub fn position(self, path: &str) -> Position {
         // The last rendered line is nearly always the last finished one.
-        let shown = if self.shown == self.line { 0 } else { self.shown.saturating_add(1) };
-        let mut numbers = vec![self.line, shown, self.found, self.offset];
+        let last_rendered = if self.last_rendered == self.line { 0 } else { self.last_rendered.saturating_add(1) };
+        let mut numbers = vec![self.line, last_rendered, self.match_count, self.offset];
         while numbers.len() > 1 && numbers.last() == Some(&0) {
             numbers.pop();
         }
@@ -41,15 +41,20 @@ impl Within {
     pub fn at(position: &Position) -> Option<Self> {
         let mut numbers = position.numbers.iter().copied();
         let line = numbers.next()?;
-        let shown = numbers.next().and_then(|shown| shown.checked_sub(1)).unwrap_or(line);
-        Some(Self { line, shown, found: numbers.next().unwrap_or(0), offset: numbers.next().unwrap_or(0) })
+        let last_rendered = numbers.next().and_then(|last_rendered| last_rendered.checked_sub(1)).unwrap_or(line);
+        Some(Self {
+            line,
+            last_rendered,
+            match_count: numbers.next().unwrap_or(0),
+            offset: numbers.next().unwrap_or(0),
+        })
     }
 }
 
 /// Reason for the end of the search in a file.
 pub enum End {
     /// All requested matches were found.
-    Done,
+    Whole,
     /// The page is full, or the time is up; the next page starts at this position.
     Page(Within),
 }
@@ -96,8 +101,8 @@ impl<'w> Page<'w> {
             }
             self.take(progress, text, &hit);
         }
-        self.show_after(progress, text, u64::MAX);
-        (progress.is_leaving && !progress.scan.owes()).then_some(End::Done)
+        self.render_context_after(progress, text, u64::MAX);
+        (progress.is_leaving && !progress.scan.owes()).then_some(End::Whole)
     }
 
     /// Returns whether a match belongs to the next page.
@@ -106,8 +111,8 @@ impl<'w> Page<'w> {
             let files = self.result.files.len();
             return files >= self.limit || (files > 0 && self.used >= self.max_bytes);
         }
-        self.show_after(progress, text, hit.line);
-        progress.within.shown = progress.scan.shown;
+        self.render_context_after(progress, text, hit.line);
+        progress.within.last_rendered = progress.scan.last_rendered;
         let matches = self.result.matches.len();
         matches >= self.limit || (matches > 0 && self.used >= self.max_bytes)
     }
@@ -116,10 +121,10 @@ impl<'w> Page<'w> {
         let scan = &mut progress.scan;
         match self.args.output {
             GrepOutput::Content => {
-                let shown = scan.show(progress.path, text, hit);
-                self.used += shown.path.len() + shown.text.len();
-                self.used += shown.before.iter().map(|line| line.text.len()).sum::<usize>();
-                self.result.matches.push(shown);
+                let rendered = scan.render(progress.path, text, hit);
+                self.used += rendered.path.len() + rendered.text.len();
+                self.used += rendered.before.iter().map(|line| line.text.len()).sum::<usize>();
+                self.result.matches.push(rendered);
             }
             GrepOutput::Files => {
                 self.add_file(progress.path, None);
@@ -127,9 +132,10 @@ impl<'w> Page<'w> {
             }
             GrepOutput::Count => scan.pass(hit),
         }
-        let found = progress.within.found.saturating_add(1);
-        progress.within = Within { line: hit.last_line, offset: scan.at as u64, shown: scan.shown, found };
-        progress.is_leaving |= self.args.max_per_file.is_some_and(|max| found >= u64::from(max));
+        let match_count = progress.within.match_count.saturating_add(1);
+        progress.within =
+            Within { line: hit.last_line, offset: scan.at as u64, last_rendered: scan.last_rendered, match_count };
+        progress.is_leaving |= self.args.max_per_file.is_some_and(|max| match_count >= u64::from(max));
     }
 
     /// Adds a file to the list of files.
@@ -139,7 +145,7 @@ impl<'w> Page<'w> {
     }
 
     /// Appends the context lines after the last match, which is in this file if there are any.
-    fn show_after(&mut self, progress: &mut Progress<'_>, text: &[u8], until: u64) {
+    fn render_context_after(&mut self, progress: &mut Progress<'_>, text: &[u8], until: u64) {
         let lines = progress.scan.lines_after(text, until);
         self.used += lines.iter().map(|line| line.text.len()).sum::<usize>();
         if let Some(last) = self.result.matches.last_mut().filter(|_| !lines.is_empty()) {
@@ -149,8 +155,8 @@ impl<'w> Page<'w> {
 
     /// Appends the results of another page if this page certainly has room for all of them.
     pub fn append(&mut self, other: Grep, used: usize) -> bool {
-        let shown = self.result.matches.len() + self.result.files.len() + other.matches.len() + other.files.len();
-        if shown > self.limit || self.used.saturating_add(used) >= self.max_bytes {
+        let count = self.result.matches.len() + self.result.files.len() + other.matches.len() + other.files.len();
+        if count > self.limit || self.used.saturating_add(used) >= self.max_bytes {
             return false;
         }
         self.used += used;

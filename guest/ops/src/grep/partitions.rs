@@ -16,7 +16,7 @@ use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 use crate::grep::{FileWalk, OPERATION, Search};
 use crate::partitions;
-use crate::partitions::{Found, PartitionResult};
+use crate::partitions::{PartitionMatches, PartitionResult};
 
 /// Number of files and bytes that the coordinator searches before it requests workers: shorter searches do not pay for
 /// them.
@@ -65,18 +65,18 @@ impl<'w> Coordinator<'w> {
     /// Appends the result of a partition and returns how many of its files are done; `None` if the result does not fit
     /// on the page.
     fn take(&mut self, result: PartitionResult) -> Option<usize> {
-        let Found::Grep(found) = result.found else { return None };
+        let PartitionMatches::Grep(page) = result.matches else { return None };
         let used = usize::try_from(result.used).unwrap_or(usize::MAX);
-        let fits = self.search.files.page.append(found, used);
-        fits.then(|| usize::try_from(result.done).unwrap_or(usize::MAX))
+        let fits = self.search.files.page.append(page, used);
+        fits.then(|| usize::try_from(result.progress).unwrap_or(usize::MAX))
     }
 
     /// Searches the rest of a partition without workers: a page must end at an exact match.
-    fn search_rest(&mut self, partition: Partition<'w>, done: usize) {
+    fn search_rest(&mut self, partition: Partition<'w>, finished_files: usize) {
         let mut walk = partition.before;
-        walk.pass(done);
+        walk.pass(finished_files);
         let remaining = self.search.walk.replace(walk);
-        self.search.advance(partition.files - done);
+        self.search.advance(partition.files - finished_files);
         if !self.search.is_over {
             self.search.walk = remaining;
         }
@@ -118,9 +118,9 @@ impl partitions::Coordinator for Coordinator<'_> {
 
     fn join(&mut self, result: Option<PartitionResult>) -> bool {
         let Some(partition) = self.out.pop_front() else { return true };
-        let done = result.and_then(|result| self.take(result)).unwrap_or(0);
-        if done < partition.files {
-            self.search_rest(partition, done);
+        let finished_files = result.and_then(|result| self.take(result)).unwrap_or(0);
+        if finished_files < partition.files {
+            self.search_rest(partition, finished_files);
         }
         self.search.is_over
     }
@@ -162,7 +162,7 @@ impl<'w> Worker<'w> {
             }
             Err(fault) => {
                 self.files.count(&fault);
-                End::Done
+                End::Whole
             }
         }
     }
@@ -191,7 +191,7 @@ impl partitions::Worker for Worker<'_> {
     fn search_partition(&mut self, partition: &str) -> PartitionResult {
         let mut files = 0;
         for path in partition.split_terminator(PATH_END) {
-            let before = self.files.mark();
+            let before = self.files.savepoint();
             if matches!(self.file(path), End::Page(_)) {
                 self.files.back_to(before);
                 break;
@@ -201,7 +201,7 @@ impl partitions::Worker for Worker<'_> {
                 break;
             }
         }
-        let (found, used) = self.files.take();
-        PartitionResult { done: files, found: Found::Grep(found), used: used as u64 }
+        let (page, used) = self.files.take();
+        PartitionResult { progress: files, matches: PartitionMatches::Grep(page), used: used as u64 }
     }
 }

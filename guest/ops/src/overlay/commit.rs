@@ -83,11 +83,11 @@ impl Transaction<'_> {
                 failed("record the commit of the overlay", &fault)
             })?;
         }
-        let made = make(base, acts).map_err(|error| take_back(base, error));
-        if takes_several && (made.is_ok() || base.changes().is_empty()) {
+        let notes = make(base, acts).map_err(|error| take_back(base, error));
+        if takes_several && (notes.is_ok() || base.changes().is_empty()) {
             forget(base).map_err(|fault| failed("remove the record of the commit of the overlay", &fault))?;
         }
-        Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: made? })
+        Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: notes? })
     }
 
     /// Completes a commit that a crash interrupted. A path that has changed in the base since is left alone.

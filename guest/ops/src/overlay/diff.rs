@@ -31,14 +31,14 @@ pub struct DiffArgs {
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
     /// Differences, one path each; a directory precedes its entries.
-    pub differences: Vec<Shown>,
+    pub differences: Vec<RenderedDifference>,
     /// Patch for `git apply`; empty if it was not requested.
     pub patch: String,
 }
 
 /// Difference at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct RenderedDifference {
     /// Rendered path.
     pub path: String,
     /// Kind of the entry in the base when it was first changed.
@@ -72,28 +72,28 @@ impl Transaction<'_> {
         let differing: Vec<_> = chosen.iter().zip(states).filter(|(_, (_, is_there))| !is_there).collect();
         let sources = move_sources(&differing);
         for (index, (difference, (now, _))) in differing.iter().enumerate() {
-            let mut shown = self.shown(difference, *now != difference.was);
+            let mut rendered = self.rendered(difference, *now != difference.was);
             let source = sources.get(index).copied().flatten();
             let old = source.filter(|source| *source != index).and_then(|source| differing.get(source));
             let old = old.map(|(old, _)| *old);
-            shown.moved_from = old.map(|old| self.path(old));
+            rendered.moved_from = old.map(|old| self.path(old));
             if args.patch {
                 let pushed = match old {
                     Some(old) => self.push_move(&mut diff.patch, old, difference, args),
                     None if source.is_some() => Ok(Some((0, 0))),
                     None => self.push(&mut diff.patch, difference, args),
                 };
-                shown.lines = pushed.map_err(|fault| match fault {
-                    Fault::TooLarge => self.too_large(&shown.path),
+                rendered.lines = pushed.map_err(|fault| match fault {
+                    Fault::TooLarge => self.too_large(&rendered.path),
                     fault => failed("read", &fault),
                 })?;
             }
-            diff.differences.push(shown);
+            diff.differences.push(rendered);
         }
         Ok(diff)
     }
 
-    fn shown(&self, difference: &Difference, is_stale: bool) -> Shown {
+    fn rendered(&self, difference: &Difference, is_stale: bool) -> RenderedDifference {
         let (old_size, new_size) = (
             match difference.was {
                 Some(BaseEntry::File { size, .. }) => Some(size),
@@ -107,7 +107,7 @@ impl Transaction<'_> {
         let (was, is) = (difference.was.as_ref().map(BaseEntry::kind), difference.is.as_ref().map(Is::kind));
         let content = (is == Some(Kind::File)).then(|| self.overlay.upper_path(difference));
         let path = self.path(difference);
-        Shown { path, was, is, old_size, new_size, lines: None, is_stale, content, moved_from: None }
+        RenderedDifference { path, was, is, old_size, new_size, lines: None, is_stale, content, moved_from: None }
     }
 
     fn push_move(&self, out: &mut String, old: &Difference, new: &Difference, args: &DiffArgs) -> FsResult<Counts> {
@@ -138,8 +138,8 @@ impl Transaction<'_> {
     pub(super) fn old_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
         match &difference.was {
             Some(BaseEntry::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
-            Some(BaseEntry::File { size, .. }) => match self.overlay.origin_site(difference) {
-                Err(Fault::NotFound) => self.read(self.overlay.base_site(difference)?, *size).map(Some),
+            Some(BaseEntry::File { size, .. }) => match self.overlay.origin_location(difference) {
+                Err(Fault::NotFound) => self.read(self.overlay.base_location(difference)?, *size).map(Some),
                 location => self.read(location?, *size).map(Some),
             },
             _ => Ok(None),
@@ -149,7 +149,7 @@ impl Transaction<'_> {
     fn new_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
         match &difference.is {
             Some(Is::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
-            Some(Is::File { size, .. }) => self.read(self.overlay.upper_site(difference)?, *size).map(Some),
+            Some(Is::File { size, .. }) => self.read(self.overlay.upper_location(difference)?, *size).map(Some),
             _ => Ok(None),
         }
     }
@@ -196,10 +196,10 @@ fn move_sources(differing: &[(&Difference, (Option<BaseEntry>, bool))]) -> Vec<O
         if !is_new || comparisons > MAX_COMPARISONS {
             continue;
         }
-        let found = removed.iter().position(|(_, old)| new.is_same(old.was.as_ref()));
-        comparisons += found.unwrap_or(removed.len());
+        let source_index = removed.iter().position(|(_, old)| new.is_same(old.was.as_ref()));
+        comparisons += source_index.unwrap_or(removed.len());
         // Entries of a directory that was moved follow in the same order, so that each is the first one then.
-        let Some((source, _)) = found.map(|at| removed.remove(at)) else { continue };
+        let Some((source, _)) = source_index.map(|at| removed.remove(at)) else { continue };
         for part in [source, index] {
             if let Some(part) = sources.get_mut(part) {
                 *part = Some(source);
@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn moves_are_looked_for_up_to_a_number_of_comparisons() {
-        let most = MAX_COMPARISONS / REMOVED;
-        assert_eq!(moves(most), 2);
-        assert_eq!(moves(most + 1), 0);
+        let max_sources = MAX_COMPARISONS / REMOVED;
+        assert_eq!(moves(max_sources), 2);
+        assert_eq!(moves(max_sources + 1), 0);
     }
 }

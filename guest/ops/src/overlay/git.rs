@@ -8,7 +8,7 @@ use paddock_types::digest::hex;
 use sha1::{Digest, Sha1};
 
 /// Compression level of binary content.
-const LEVEL: u8 = 6;
+const COMPRESSION_LEVEL: u8 = 6;
 /// Number of bytes of binary content per line, as in git.
 const BINARY_LINE: usize = 52;
 const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
@@ -140,7 +140,7 @@ fn push_binary(out: &mut String, old: &[u8], new: &[u8]) {
     out.push_str("GIT binary patch\n");
     for content in [new, old] {
         let _ = writeln!(out, "literal {}", content.len());
-        for line in miniz_oxide::deflate::compress_to_vec_zlib(content, LEVEL).chunks(BINARY_LINE) {
+        for line in miniz_oxide::deflate::compress_to_vec_zlib(content, COMPRESSION_LEVEL).chunks(BINARY_LINE) {
             push_base85(out, line);
         }
         out.push('\n');

@@ -70,19 +70,19 @@ impl Transaction<'_> {
     /// are merged.
     pub(super) fn plan(&self, chosen: &[Difference], merge: bool) -> Result<Plan> {
         let mut plan = Plan::default();
-        let look = |fault: Fault| failed("compare", &fault);
+        let comparison_error = |fault: Fault| failed("compare", &fault);
         for (difference, (now, is_there)) in chosen.iter().zip(self.now(chosen)?) {
             if is_there {
                 continue;
             }
             if now == difference.was {
-                plan.acts.push(self.act(difference, now.as_ref()).map_err(look)?);
+                plan.acts.push(self.act(difference, now.as_ref()).map_err(comparison_error)?);
                 continue;
             }
-            let merged = if merge { self.merged(difference, now.as_ref()).map_err(look)? } else { None };
+            let merged = if merge { self.merged(difference, now.as_ref()).map_err(comparison_error)? } else { None };
             match merged {
                 Some(act) => plan.acts.push(act),
-                None => plan.conflicts.push(self.conflict(difference, now.as_ref()).map_err(look)?),
+                None => plan.conflicts.push(self.conflict(difference, now.as_ref()).map_err(comparison_error)?),
             }
         }
         Ok(plan)
@@ -94,7 +94,7 @@ impl Transaction<'_> {
             Some(Is::Directory) => TargetState::Directory,
             Some(Is::Link { target: Some(target) }) => TargetState::Link(target.clone()),
             Some(Is::File { size, sha256 }) => {
-                let (location, lends) = (self.overlay.upper_site(difference)?, self.policy.host.lends_modes);
+                let (location, lends) = (self.overlay.upper_location(difference)?, self.policy.host.lends_modes);
                 TargetState::File(FileContent::known(location, *size, sha256.clone(), lends))
             }
             Some(Is::Link { target: None } | Is::Other) => return Err(Fault::Unsupported),
@@ -115,8 +115,8 @@ impl Transaction<'_> {
         };
         let (Some(old), ours, theirs) = (
             self.origin(difference)?,
-            self.read(self.overlay.upper_site(difference)?, *size)?,
-            self.read(self.overlay.base_site(difference)?, *base_size)?,
+            self.read(self.overlay.upper_location(difference)?, *size)?,
+            self.read(self.overlay.base_location(difference)?, *base_size)?,
         ) else {
             return Ok(None);
         };
@@ -127,7 +127,7 @@ impl Transaction<'_> {
 
     fn origin(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
         let Some(BaseEntry::File { size, .. }) = difference.was else { return Ok(None) };
-        match self.overlay.origin_site(difference) {
+        match self.overlay.origin_location(difference) {
             Err(Fault::NotFound) => Ok(None),
             location => self.read(location?, size).map(Some),
         }
@@ -141,11 +141,11 @@ impl Transaction<'_> {
             other => other,
         };
         let theirs = match now {
-            Some(BaseEntry::File { size, .. }) => of_file(self.overlay.base_site(difference), *size)?,
+            Some(BaseEntry::File { size, .. }) => of_file(self.overlay.base_location(difference), *size)?,
             _ => Vec::new(),
         };
         let ours = match &difference.is {
-            Some(Is::File { size, .. }) => of_file(self.overlay.upper_site(difference), *size)?,
+            Some(Is::File { size, .. }) => of_file(self.overlay.upper_location(difference), *size)?,
             _ => Vec::new(),
         };
         let diff = |new: &[u8]| match (git::text(&old), git::text(new)) {

@@ -42,14 +42,14 @@ impl Transaction<'_> {
             return self.overlay.clear().map_err(fail);
         }
         // A replaced directory is settled as a whole: its entries have no whiteouts of their own.
-        let mut kept: Vec<&Difference> = Vec::new();
+        let mut remaining: Vec<&Difference> = Vec::new();
         for (difference, same) in all.iter().zip(&is_same) {
-            if kept.iter().any(|above| difference.is_in(above)) {
+            if remaining.iter().any(|above| difference.is_in(above)) {
                 continue;
             }
             match difference.hides_directory() {
-                true if !*same => kept.push(difference),
-                true => self.overlay.discard_mark(difference).map_err(fail)?,
+                true if !*same => remaining.push(difference),
+                true => self.overlay.discard_whiteout(difference).map_err(fail)?,
                 // A directory that exists in both is transparent to the base.
                 false if *same && difference.is_directory() => {}
                 false if *same => self.overlay.take_back(difference).map_err(fail)?,

@@ -53,9 +53,9 @@ fn version(content: &OpenContent<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
             entry.path == *path && size.is_some_and(|size| size <= workspace.policy.limits.max_file_bytes)
         };
         for entry in saved.record.entries.iter().filter(is_meant) {
-            let Ok(kept) = saved.content(entry) else { continue };
-            if is_etag(&kept.etag(), etag)
-                && let Ok(FileContent::Bytes(bytes, _)) = kept.load(workspace.fs)
+            let Ok(old_content) = saved.content(entry) else { continue };
+            if is_etag(&old_content.etag(), etag)
+                && let Ok(FileContent::Bytes(bytes, _)) = old_content.load(workspace.fs)
             {
                 return Ok(Some(bytes));
             }

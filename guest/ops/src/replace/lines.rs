@@ -24,14 +24,14 @@ pub struct Page {
     /// Number of changed lines, up to the first one after the page.
     count: u64,
     /// Number of bytes that are left.
-    room: usize,
+    remaining_bytes: usize,
     is_full: bool,
 }
 
 impl Page {
-    /// Returns a page of at most `room` bytes, but at least one line. With a `room` of 0 it has no lines.
-    pub fn new(skipped: u64, room: usize) -> Self {
-        Self { skipped, lines: Vec::new(), count: 0, room, is_full: room == 0 }
+    /// Returns a page of at most `remaining_bytes` bytes, but at least one line. With `remaining_bytes` of 0 it has no lines.
+    pub fn new(skipped: u64, remaining_bytes: usize) -> Self {
+        Self { skipped, lines: Vec::new(), count: 0, remaining_bytes, is_full: remaining_bytes == 0 }
     }
 
     /// Adds the changed lines of a file. Returns whether the page has some of them.
@@ -50,11 +50,11 @@ impl Page {
             let Some((old, new)) = render(text, splices, group) else { continue };
             let header = if self.lines.len() == before { path.len() + OVERHEAD } else { 0 };
             let size = header + OVERHEAD + old.len() + new.len();
-            if size > self.room && !self.lines.is_empty() {
+            if size > self.remaining_bytes && !self.lines.is_empty() {
                 self.is_full = true;
                 break;
             }
-            self.room = self.room.saturating_sub(size);
+            self.remaining_bytes = self.remaining_bytes.saturating_sub(size);
             let replacements = group.len() as u64;
             self.lines.push(ReplacedLine { path: path.to_owned(), line, old, new, replacements });
         }
@@ -126,9 +126,9 @@ fn render(text: &str, splices: &[Splice], group: &Range<usize>) -> Option<(Strin
         },
     };
     let rest = rest.strip_suffix('\r').unwrap_or(rest);
-    for shown in [&mut old, &mut new] {
-        shown.push_str(rest);
-        shown.extend(is_cut.then_some(CUT));
+    for line in [&mut old, &mut new] {
+        line.push_str(rest);
+        line.extend(is_cut.then_some(CUT));
     }
     Some((old, new))
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn page(page: &mut Page, text: &str, wanted: &str, new: &str) -> Vec<(u64, String, String, u64)> {
-        let splice = |(at, found): (usize, &str)| Splice { range: at..at + found.len(), text: new.to_owned() };
+        let splice = |(at, old): (usize, &str)| Splice { range: at..at + old.len(), text: new.to_owned() };
         let splices: Vec<_> = text.match_indices(wanted).map(splice).collect();
         let before = page.lines.len();
         page.add("a.txt", text, &splices);

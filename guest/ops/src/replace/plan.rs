@@ -17,9 +17,9 @@ use crate::replace::Planned;
 /// Number of hexadecimal digits of the digest.
 const DIGEST_DIGITS: usize = 16;
 /// Number of characters of a checksum, six bits each.
-const MARK: usize = 2;
+const CHECKSUM_CHARS: usize = 2;
 /// Maximum number of files with a checksum.
-const MARKED: usize = 64;
+const MAX_CHECKSUMS: usize = 64;
 /// Maximum number of files that an error names.
 const MAX_NAMED: usize = 5;
 
@@ -32,8 +32,8 @@ fn of_arguments(arguments: &str, files: &[Planned]) -> String {
     let stamps: Vec<_> = files.iter().map(|file| file.stamp.as_str()).collect();
     let mut digest = sha256(format!("{arguments}\n{}", stamps.join("\n")).as_bytes());
     digest.truncate(DIGEST_DIGITS);
-    let mut plan = format!("{digest}-{}", mark(arguments));
-    stamps.iter().take(MARKED).for_each(|stamp| plan.push_str(&mark(stamp)));
+    let mut plan = format!("{digest}-{}", checksum(arguments));
+    stamps.iter().take(MAX_CHECKSUMS).for_each(|stamp| plan.push_str(&checksum(stamp)));
     plan
 }
 
@@ -51,7 +51,7 @@ pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[P
         return Ok(());
     }
     // The checksum of the arguments decides which of the two forms the plan is compared with.
-    let arguments = DIGEST_DIGITS + 1 + MARK;
+    let arguments = DIGEST_DIGITS + 1 + CHECKSUM_CHARS;
     if plan.get(..arguments).and_then(|plan| plan.get(DIGEST_DIGITS..)) == whole.get(DIGEST_DIGITS..arguments) {
         now = whole;
     }
@@ -60,7 +60,7 @@ pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[P
         argument,
         ", look at what would be replaced now, and pass that plan on"
     ];
-    let (then, now) = match (whiteouts(plan), whiteouts(&now)) {
+    let (then, now) = match (checksums(plan), checksums(&now)) {
         (Some(then), Some(now)) => (then, now),
         _ => return Err(no_plan(argument).hint(again)),
     };
@@ -82,7 +82,7 @@ pub fn check((argument, plan): (Term, &str), args: &request::Replace, files: &[P
         causes.push(format!("{gone} of its files without a match now"));
     }
     if causes.is_empty() {
-        causes.push(format!("a file after the first {MARKED}"));
+        causes.push(format!("a file after the first {MAX_CHECKSUMS}"));
     }
     let cause = format!("cannot replace: changed since the plan was made: {}", causes.join(", "));
     Err(Error { path: named.first().cloned(), ..Error::new(Code::ChangedSinceRead, cause).hint(again) })
@@ -130,17 +130,19 @@ pub fn stamp(path: &str, content: &FileContent) -> String {
     format!("{path:?} {}", content.etag())
 }
 
-fn mark(text: &str) -> String {
-    let mut mark = URL_SAFE_NO_PAD.encode(Sha256::digest(text));
-    mark.truncate(MARK);
-    mark
+fn checksum(text: &str) -> String {
+    let mut checksum = URL_SAFE_NO_PAD.encode(Sha256::digest(text));
+    checksum.truncate(CHECKSUM_CHARS);
+    checksum
 }
 
 /// Returns the checksums of a plan as numbers; `None` if the text is not a plan.
-fn whiteouts(plan: &str) -> Option<Vec<u32>> {
-    let (digest, whiteouts) = plan.split_once('-')?;
+fn checksums(plan: &str) -> Option<Vec<u32>> {
+    let (digest, checksums) = plan.split_once('-')?;
     let is_plan = digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let is_marked = (MARK..=MARK * (MARKED + 1)).contains(&whiteouts.len()) && whiteouts.len().is_multiple_of(MARK);
-    let number = |mark: &[u8; MARK]| u32::from(u16::from_be_bytes(*mark));
-    (is_plan && is_marked).then(|| whiteouts.as_bytes().as_chunks::<MARK>().0.iter().map(number).collect())
+    let has_checksums = (CHECKSUM_CHARS..=CHECKSUM_CHARS * (MAX_CHECKSUMS + 1)).contains(&checksums.len())
+        && checksums.len().is_multiple_of(CHECKSUM_CHARS);
+    let number = |checksum: &[u8; CHECKSUM_CHARS]| u32::from(u16::from_be_bytes(*checksum));
+    (is_plan && has_checksums)
+        .then(|| checksums.as_bytes().as_chunks::<CHECKSUM_CHARS>().0.iter().map(number).collect())
 }

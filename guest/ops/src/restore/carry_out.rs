@@ -55,14 +55,15 @@ impl Undo<'_> {
 
     /// Returns the backup entries of directories and links.
     fn others(&self) -> Vec<Entry> {
-        let made = self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
+        let created =
+            self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
         let linked = self.links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
         let gone = self.emptied.iter().map(|resolved| links::gone(self.workspace, resolved));
         let remaining = self.remaining_modes.iter().map(|(resolved, _)| Entry {
             mode: resolved.location().mode(self.workspace.fs),
             ..Entry::of(Action::Modified, &resolved.path, Kind::Directory)
         });
-        made.chain(linked).chain(gone).chain(remaining).collect()
+        created.chain(linked).chain(gone).chain(remaining).collect()
     }
 
     fn make(&self, resolved: &ResolvedPath) -> Result<()> {

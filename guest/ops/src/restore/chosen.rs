@@ -165,12 +165,12 @@ fn call<'w>(workspace: &'w Workspace<'w>, last: Saved<'w>) -> Result<ChosenCall<
 /// Returns the newest `last` calls of the workspace, or those that changed `path`.
 fn newest<'w>(workspace: &'w Workspace<'w>, path: Option<&str>, last: u32) -> Result<Vec<ChosenCall<'w>>> {
     let last = usize::try_from(last).unwrap_or(usize::MAX);
-    let (mut calls, mut seen) = (Vec::new(), BTreeSet::new());
+    let (mut calls, mut seen_ids) = (Vec::new(), BTreeSet::new());
     for (id, _) in backup::ids(workspace)? {
         if calls.len() == last {
             break;
         }
-        if seen.contains(&id) {
+        if seen_ids.contains(&id) {
             continue;
         }
         // A damaged record does not say whether it belongs to this workspace, so `last` cannot skip it safely.
@@ -182,7 +182,7 @@ fn newest<'w>(workspace: &'w Workspace<'w>, path: Option<&str>, last: u32) -> Re
             continue;
         }
         let call = call(workspace, saved)?;
-        seen.extend(call.records.iter().map(|saved| saved.id().to_owned()));
+        seen_ids.extend(call.records.iter().map(|saved| saved.id().to_owned()));
         let mut entries = call.records.iter().flat_map(|saved| &saved.record.entries);
         if path.is_none_or(|path| entries.any(|entry| concerns(entry, path))) {
             calls.push(call);

@@ -89,7 +89,7 @@ fn backup_of(response: &Response) -> Option<String> {
     match response {
         Response::Move(transfer) | Response::Copy(transfer) => transfer.backup.clone(),
         Response::Delete(delete) => delete.backup.clone(),
-        Response::MakeDir(made) => made.backup.clone(),
+        Response::MakeDir(make_dir) => make_dir.backup.clone(),
         Response::ApplyPatch(patch) => patch.backup.clone(),
         Response::Write(write) => write.backup.clone(),
         Response::Restore(restore) => restore.backup.clone(),
@@ -104,21 +104,21 @@ fn restore(fixture: &Fixture, args: Restore) -> Option<String> {
 }
 
 /// A change that can be undone.
-struct Done {
+struct RecordedCall {
     before: Tree,
     after: Tree,
     backup: String,
 }
 
 /// Runs random calls. Returns those that changed something.
-fn run_calls(fixture: &Fixture, random: &mut Random) -> Vec<Done> {
+fn run_calls(fixture: &Fixture, random: &mut Random) -> Vec<RecordedCall> {
     let mut calls = Vec::new();
     while calls.len() < 12 {
         let before = tree(fixture);
         if let Ok((response, _)) = fixture.run(any_request(random))
             && let Some(backup) = backup_of(&response)
         {
-            calls.push(Done { before, after: tree(fixture), backup });
+            calls.push(RecordedCall { before, after: tree(fixture), backup });
         }
     }
     calls
@@ -133,11 +133,11 @@ fn chains_of_undos_restore_every_tree_with_its_modes() {
         // Undo, undo of the undo, and so on.
         for level in 0..5 {
             let mut undone = Vec::new();
-            while let Some(Done { before, after, backup }) = calls.pop() {
+            while let Some(RecordedCall { before, after, backup }) = calls.pop() {
                 let undo = restore(&fixture, Restore { backup: Some(backup.clone()), ..Restore::default() });
                 assert_eq!(tree(&fixture), before, "seed {seed}, level {level}, backup {backup}");
                 assert!(undo.is_some() || before == after, "seed {seed}, level {level}, backup {backup}");
-                undone.extend(undo.map(|backup| Done { before: after, after: before, backup }));
+                undone.extend(undo.map(|backup| RecordedCall { before: after, after: before, backup }));
             }
             calls = undone;
         }
@@ -146,7 +146,7 @@ fn chains_of_undos_restore_every_tree_with_its_modes() {
 
 #[test]
 fn several_calls_are_undone_and_done_again_with_their_modes() {
-    let mut done = 0;
+    let mut count = 0;
     for seed in 0..120_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let fixture = fixture(&mut random, seed % 2 == 0);
@@ -159,7 +159,7 @@ fn several_calls_are_undone_and_done_again_with_their_modes() {
             assert_eq!(&tree(&fixture), ends[1], "seed {seed}");
             continue;
         };
-        done += 1;
+        count += 1;
         let mut backup = backup_of(&undo);
         for (level, wanted) in ends.iter().cycle().take(5).enumerate() {
             if level > 0 {
@@ -172,5 +172,5 @@ fn several_calls_are_undone_and_done_again_with_their_modes() {
             }
         }
     }
-    assert!(done > 40, "{done}");
+    assert!(count > 40, "{count}");
 }

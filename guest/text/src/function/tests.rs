@@ -4,8 +4,8 @@ use super::*;
 fn around(code: &str, line: usize) -> Option<(usize, usize)> {
     let lines: Vec<_> = code.lines().map(str::to_owned).collect();
     let shapes: Vec<_> = code.lines().map(Indentation::of).collect();
-    let found = Source { lines: &lines, shapes: &shapes }.function(line - 1, true);
-    found.map(|range| (range.start + 1, range.end))
+    let range = Source { lines: &lines, shapes: &shapes }.function(line - 1, true);
+    range.map(|range| (range.start + 1, range.end))
 }
 
 /// Checks that every line of `expected` is in that function, and that no function is around the lines of `outside`.

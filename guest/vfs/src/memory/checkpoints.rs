@@ -33,14 +33,14 @@ impl MemoryFs {
     /// Restores the trees of a checkpoint.
     pub fn rollback(&self, name: &str) -> Result<()> {
         let checkpoints = self.checkpoints.borrow();
-        let (Some(kept), Some((_, top))) = (checkpoints.get(name), self.preopens.first()) else {
+        let (Some(saved), Some((_, top))) = (checkpoints.get(name), self.preopens.first()) else {
             let error = Error::new(
                 Code::NotFound,
                 format!("there is no checkpoint `{}`", paddock_types::error::printable(name)),
             );
             return Err(error.hint("`checkpoints` lists all"));
         };
-        top.content.swap(&Inode::deep_clone(kept).content);
+        top.content.swap(&Inode::deep_clone(saved).content);
         self.quota.forget();
         Ok(())
     }

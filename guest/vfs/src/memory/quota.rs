@@ -52,7 +52,7 @@ impl MemoryFs {
     }
 
     /// Counts the bytes of an entry that moves into a directory of the workspace.
-    pub(super) fn place(&self, dir: &Dir, moved: &Node) -> FsResult<()> {
+    pub(super) fn check_and_count(&self, dir: &Dir, moved: &Node) -> FsResult<()> {
         let is_counted = node(&dir.0)?.is_counted.get();
         if is_counted == moved.is_counted.get() {
             return Ok(());
@@ -60,7 +60,7 @@ impl MemoryFs {
         if is_counted {
             self.reserve(sum(moved, &mut HashSet::new()))?;
         }
-        mark(moved, is_counted);
+        set_counted(moved, is_counted);
         Ok(())
     }
 
@@ -76,25 +76,25 @@ impl MemoryFs {
 
     /// Returns the bytes of the files of the workspace and of the checkpoints; shared content counts once.
     fn used(&self) -> u64 {
-        let mut seen = HashSet::new();
-        let own = self.preopens.first().map_or(0, |(_, top)| sum(top, &mut seen));
-        self.checkpoints.borrow().values().fold(own, |used, top| used + sum(top, &mut seen))
+        let mut counted = HashSet::new();
+        let own = self.preopens.first().map_or(0, |(_, top)| sum(top, &mut counted));
+        self.checkpoints.borrow().values().fold(own, |used, top| used + sum(top, &mut counted))
     }
 }
 
 /// Returns the bytes of the files at and below a node, without files in `seen`.
-fn sum(node: &Node, seen: &mut HashSet<*const Vec<u8>>) -> u64 {
+fn sum(node: &Node, counted: &mut HashSet<*const Vec<u8>>) -> u64 {
     match &*node.content.borrow() {
-        MemoryContent::File(bytes) if seen.insert(Rc::as_ptr(bytes)) => bytes.len() as u64,
-        MemoryContent::Directory(entries) => entries.values().map(|node| sum(node, seen)).sum(),
+        MemoryContent::File(bytes) if counted.insert(Rc::as_ptr(bytes)) => bytes.len() as u64,
+        MemoryContent::Directory(entries) => entries.values().map(|node| sum(node, counted)).sum(),
         MemoryContent::File(_) | MemoryContent::Link(_) => 0,
     }
 }
 
-fn mark(node: &Inode, is_counted: bool) {
+fn set_counted(node: &Inode, is_counted: bool) {
     node.is_counted.set(is_counted);
     if let MemoryContent::Directory(entries) = &*node.content.borrow() {
-        entries.values().for_each(|node| mark(node, is_counted));
+        entries.values().for_each(|node| set_counted(node, is_counted));
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_costs_what_changes_after_it() {
+    fn a_checkpoint_counts_only_later_changes() {
         let (tree, top, _) = tree(100);
         write(&tree, &top, "a", 50).unwrap();
         tree.checkpoint("one").unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_for_undoing_does_not_count() {
+    fn backups_do_not_count_toward_the_limit() {
         let (tree, top, state) = tree(100);
         write(&tree, &state, "backup", 500).unwrap();
         write(&tree, &top, "a", 100).unwrap();

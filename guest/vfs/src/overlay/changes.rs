@@ -160,17 +160,17 @@ impl Walk<'_, '_> {
     fn compare_entry(&mut self, directory: &MergedDirectory, name: &str) -> FsResult<Option<MergedDirectory>> {
         let overlay = self.overlay;
         let is = directory.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
-        let mark = directory.whiteouts.as_ref().and_then(|whiteouts| whiteouts.at.as_ref());
-        let mark = match mark {
-            Some(at) if overlay.inner.stat(at, name) != Err(Fault::NotFound) => Some(overlay.read_mark(at, name)?),
+        let whiteout = directory.whiteouts.as_ref().and_then(|whiteouts| whiteouts.at.as_ref());
+        let whiteout = match whiteout {
+            Some(at) if overlay.inner.stat(at, name) != Err(Fault::NotFound) => Some(overlay.read_whiteout(at, name)?),
             _ => None,
         };
         let there = directory.base.as_ref().map_or(Ok(None), |base| self.there(base, name))?;
-        let is_hidden = directory.is_hidden || mark.is_some();
+        let is_hidden = directory.is_hidden || whiteout.is_some();
         let merged = there == Some(Kind::Directory) && matches!(is, None | Some(Is::Directory)) && !is_hidden;
-        let was = match (mark, &directory.base) {
+        let was = match (whiteout, &directory.base) {
             _ if merged => None,
-            (Some(mark), _) => Some(mark),
+            (Some(whiteout), _) => Some(whiteout),
             // The entry is hidden only together with its directory.
             (None, Some(base)) if there.is_some() && directory.is_hidden => Some(overlay.record(base, name)?),
             // An upper entry that equals the base was prepared for a change that did not happen. Otherwise the base's
@@ -203,7 +203,8 @@ impl Walk<'_, '_> {
         if base.is_none() && upper.is_none() {
             return Ok(None);
         }
-        let whiteouts = if is_hidden { None } else { self.overlay.marks_below(directory.whiteouts.as_ref(), name)? };
+        let whiteouts =
+            if is_hidden { None } else { self.overlay.whiteouts_below(directory.whiteouts.as_ref(), name)? };
         Ok(Some(MergedDirectory { base, is_hidden, whiteouts, upper, depth: directory.depth + 1 }))
     }
 

@@ -7,7 +7,7 @@ use paddock_types::entry::Kind;
 
 use crate::bytes::{copy_bytes, digest};
 use crate::open_location::{OpenLocation, temporary_name};
-use crate::overlay::lookup::Found;
+use crate::overlay::lookup::LayerEntry;
 use crate::overlay::node::Node;
 use crate::overlay::whiteouts::BaseEntry;
 use crate::overlay::{ORIGIN, OverlayFs, UPPER, WORK};
@@ -61,7 +61,7 @@ impl OverlayFs<'_> {
     }
 
     /// Returns the upper directory for a new entry. Fails if the name exists.
-    pub(super) fn make_room(&self, node: &Node, name: &str) -> FsResult<Dir> {
+    pub(super) fn prepare_parent(&self, node: &Node, name: &str) -> FsResult<Dir> {
         match self.find_any(node, name)? {
             Some(_) => Err(Fault::Exists),
             None => self.make_upper(node),
@@ -85,21 +85,21 @@ impl OverlayFs<'_> {
     }
 
     /// Ensures that a file or link is in the upper layer and that its former state is recorded by a whiteout.
-    pub(super) fn take_up(&self, node: &Node, name: &str, found: &Found) -> FsResult<()> {
-        let was = match found.is_upper {
-            false => Some(self.copy_up(node, name, found, true)?),
+    pub(super) fn take_up(&self, node: &Node, name: &str, layer_entry: &LayerEntry) -> FsResult<()> {
+        let was = match layer_entry.is_upper {
+            false => Some(self.copy_up(node, name, layer_entry, true)?),
             true => self.behind(node, name)?.map(|(base, _)| self.record(&base, name)).transpose()?,
         };
-        was.map_or(Ok(()), |was| self.mark(node, name, &was))
+        was.map_or(Ok(()), |was| self.add_whiteout(node, name, &was))
     }
 
     /// Copies a file or link of the base to the upper layer and returns its former state.
-    fn copy_up(&self, node: &Node, name: &str, found: &Found, keep: bool) -> FsResult<BaseEntry> {
+    fn copy_up(&self, node: &Node, name: &str, layer_entry: &LayerEntry, keep: bool) -> FsResult<BaseEntry> {
         let location = |dir: Dir| OpenLocation { dir, name: name.to_owned() };
-        match found.stat.kind {
+        match layer_entry.stat.kind {
             Kind::File => {
                 let draft = self.draft()?;
-                let copied = self.copy_file(&location(found.dir.clone()), &draft, node, keep).and_then(|was| {
+                let copied = self.copy_file(&location(layer_entry.dir.clone()), &draft, node, keep).and_then(|was| {
                     let upper = self.make_upper(node)?;
                     draft.rename(self.inner, &location(upper.clone()))?;
                     self.inner.sync_dir(&upper)?;
@@ -108,7 +108,7 @@ impl OverlayFs<'_> {
                 copied.inspect_err(|_| drop(draft.discard(self.inner)))
             }
             Kind::Link => {
-                let target = self.inner.read_link(&found.dir, name)?;
+                let target = self.inner.read_link(&layer_entry.dir, name)?;
                 let upper = self.make_upper(node)?;
                 self.inner.symlink(&upper, name, &target)?;
                 self.inner.sync_dir(&upper)?;
@@ -210,9 +210,9 @@ impl OverlayFs<'_> {
                     ahead.push(below);
                     continue;
                 }
-                let found = self.find(&node, &entry.name)?;
-                if !found.is_upper {
-                    self.copy_up(&node, &entry.name, &found, false)?;
+                let layer_entry = self.find(&node, &entry.name)?;
+                if !layer_entry.is_upper {
+                    self.copy_up(&node, &entry.name, &layer_entry, false)?;
                     copied.push(OpenLocation { dir: upper.clone(), name: entry.name });
                 }
             }

@@ -58,8 +58,8 @@ impl OverlayFs<'_> {
     /// Restores the changes of a checkpoint. Fails with [`Fault::NotFound`] if it does not exist. The overlay must be
     /// opened again to see the result.
     pub fn rollback(&self, name: &str) -> FsResult<()> {
-        let kept = self.checkpoints_dir()?.ok_or(Fault::NotFound)?;
-        self.replace_by(Some(self.inner.open_dir(&kept, name)?))
+        let checkpoints = self.checkpoints_dir()?.ok_or(Fault::NotFound)?;
+        self.replace_by(Some(self.inner.open_dir(&checkpoints, name)?))
     }
 
     /// Discards all changes. The overlay must be opened again to see the result.

@@ -36,7 +36,7 @@ impl Difference {
 
 impl OverlayFs<'_> {
     /// Returns the location of the present entry.
-    pub fn upper_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
+    pub fn upper_location(&self, difference: &Difference) -> FsResult<OpenLocation> {
         self.location(UPPER, difference)
     }
 
@@ -47,7 +47,7 @@ impl OverlayFs<'_> {
     }
 
     /// Returns the location of the entry in the base, which may not exist.
-    pub fn base_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
+    pub fn base_location(&self, difference: &Difference) -> FsResult<OpenLocation> {
         let roots = self.inner.preopens();
         let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
         let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
@@ -56,7 +56,7 @@ impl OverlayFs<'_> {
 
     /// Returns the location of the stored content of the base's file. Fails with [`Fault::NotFound`] if it was too
     /// large to be stored.
-    pub fn origin_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
+    pub fn origin_location(&self, difference: &Difference) -> FsResult<OpenLocation> {
         let location = self.location(ORIGIN, difference)?;
         self.inner.stat(&location.dir, &location.name).map(|_| location)
     }
@@ -64,13 +64,13 @@ impl OverlayFs<'_> {
     /// Removes the upper entry and the whiteout of a name, so that the base's entry is visible. The visible step is the
     /// removal of the upper entry.
     pub fn take_back(&self, difference: &Difference) -> FsResult<()> {
-        self.discard_mark(difference)?;
+        self.discard_whiteout(difference)?;
         self.discard(ORIGIN, difference)?;
         self.discard(UPPER, difference)
     }
 
     /// Removes the whiteout of a name.
-    pub fn discard_mark(&self, difference: &Difference) -> FsResult<()> {
+    pub fn discard_whiteout(&self, difference: &Difference) -> FsResult<()> {
         let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
         let names = above
             .iter()

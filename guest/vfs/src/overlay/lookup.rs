@@ -10,7 +10,7 @@ use crate::overlay::node::Node;
 use crate::{Dir, Fault, File, FsResult, Listing, Open, Stat};
 
 /// An entry that exists in the overlay.
-pub(super) struct Found {
+pub(super) struct LayerEntry {
     pub(super) stat: Stat,
     /// The directory of the layer that contains the entry.
     pub(super) dir: Dir,
@@ -19,20 +19,20 @@ pub(super) struct Found {
 
 impl OverlayFs<'_> {
     /// Finds the entry `name` and its layer.
-    pub(super) fn find(&self, node: &Node, name: &str) -> FsResult<Found> {
+    pub(super) fn find(&self, node: &Node, name: &str) -> FsResult<LayerEntry> {
         if let Some(dir) = node.upper() {
             match self.inner.stat(&dir, name) {
-                Ok(stat) => return Ok(Found { stat, dir, is_upper: true }),
+                Ok(stat) => return Ok(LayerEntry { stat, dir, is_upper: true }),
                 Err(Fault::NotFound) => {}
                 Err(fault) => return Err(fault),
             }
         }
-        let dir = self.shown_base(node, name)?.ok_or(Fault::NotFound)?;
-        Ok(Found { stat: self.inner.stat(&dir, name)?, dir, is_upper: false })
+        let dir = self.visible_base(node, name)?.ok_or(Fault::NotFound)?;
+        Ok(LayerEntry { stat: self.inner.stat(&dir, name)?, dir, is_upper: false })
     }
 
     /// Finds an entry; `None` if the name does not exist.
-    pub(super) fn find_any(&self, node: &Node, name: &str) -> FsResult<Option<Found>> {
+    pub(super) fn find_any(&self, node: &Node, name: &str) -> FsResult<Option<LayerEntry>> {
         match self.find(node, name) {
             Err(Fault::NotFound) => Ok(None),
             other => other.map(Some),
@@ -40,14 +40,14 @@ impl OverlayFs<'_> {
     }
 
     /// Returns the base's directory if no whiteout hides `name` in it.
-    fn shown_base(&self, node: &Node, name: &str) -> FsResult<Option<Dir>> {
+    fn visible_base(&self, node: &Node, name: &str) -> FsResult<Option<Dir>> {
         let Some(base) = node.base() else { return Ok(None) };
-        Ok(if self.is_marked(node, name)? { None } else { Some(base) })
+        Ok(if self.is_hidden_by_whiteout(node, name)? { None } else { Some(base) })
     }
 
     /// Returns the entry of the base under `name` if no whiteout hides it, even behind an upper entry.
     pub(super) fn behind(&self, node: &Node, name: &str) -> FsResult<Option<(Dir, Kind)>> {
-        let Some(base) = self.shown_base(node, name)? else { return Ok(None) };
+        let Some(base) = self.visible_base(node, name)? else { return Ok(None) };
         match self.inner.stat(&base, name) {
             Ok(stat) => Ok(Some((base, stat.kind))),
             Err(Fault::NotFound) => Ok(None),
@@ -60,7 +60,7 @@ impl OverlayFs<'_> {
             return Ok(open);
         }
         let upper = node.upper().map_or(Ok(None), |upper| self.open_if_there(&upper, name))?;
-        let base = match self.shown_base(node, name)? {
+        let base = match self.visible_base(node, name)? {
             None => None,
             Some(base) => match self.inner.open_dir(&base, name) {
                 Ok(dir) => Some(dir),
@@ -73,7 +73,7 @@ impl OverlayFs<'_> {
             return Err(Fault::NotFound);
         }
         let whiteouts = match base {
-            Some(_) => self.marks_below(node.whiteouts().as_ref(), name)?,
+            Some(_) => self.whiteouts_below(node.whiteouts().as_ref(), name)?,
             None => None,
         };
         Ok(node.open(name, base, upper, whiteouts))
@@ -90,7 +90,7 @@ impl OverlayFs<'_> {
                 other => return other,
             }
         }
-        let base = self.shown_base(node, name)?.ok_or(Fault::NotFound)?;
+        let base = self.visible_base(node, name)?.ok_or(Fault::NotFound)?;
         self.inner.open_file(&base, name, Open::Read)
     }
 

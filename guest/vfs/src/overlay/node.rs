@@ -118,7 +118,7 @@ impl Node {
         self.whiteouts.borrow().clone()
     }
 
-    pub fn set_marks(&self, whiteouts: Whiteouts) {
+    pub fn set_whiteouts(&self, whiteouts: Whiteouts) {
         self.whiteouts.replace(Some(whiteouts));
     }
 

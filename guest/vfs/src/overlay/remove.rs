@@ -10,28 +10,28 @@ use crate::{Fault, FsResult, copy_remove};
 
 impl OverlayFs<'_> {
     pub(super) fn unlink_merged(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
-        let found = self.find(node, name)?;
-        if found.stat.kind == Kind::Directory {
+        let layer_entry = self.find(node, name)?;
+        if layer_entry.stat.kind == Kind::Directory {
             return Err(Fault::IsDirectory);
         }
         if let Some((base, _)) = self.behind(node, name)? {
             // Behind an upper entry the whiteout is invisible; without one, it removes the name.
-            self.mark(node, name, &self.remember(node, name, &base)?)?;
+            self.add_whiteout(node, name, &self.remember(node, name, &base)?)?;
         }
-        if found.is_upper { self.inner.unlink(&found.dir, name) } else { Ok(()) }
+        if layer_entry.is_upper { self.inner.unlink(&layer_entry.dir, name) } else { Ok(()) }
     }
 
     pub(super) fn remove_merged(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
-        let found = self.find(node, name)?;
-        if found.stat.kind != Kind::Directory {
+        let layer_entry = self.find(node, name)?;
+        if layer_entry.stat.kind != Kind::Directory {
             return Err(Fault::NotDirectory);
         }
         if !self.is_empty(&*self.open_below(node, name)?)? {
             return Err(Fault::NotEmpty);
         }
         self.hide_dir(node, name)?;
-        if found.is_upper {
-            self.inner.remove_dir(&found.dir, name)?;
+        if layer_entry.is_upper {
+            self.inner.remove_dir(&layer_entry.dir, name)?;
         }
         node.forget(name);
         Ok(())
@@ -40,7 +40,7 @@ impl OverlayFs<'_> {
     /// Hides the base's entry under the name of a directory.
     pub(super) fn hide_dir(&self, node: &Node, name: &str) -> FsResult<()> {
         let Some((base, _)) = self.behind(node, name)? else { return Ok(()) };
-        self.mark(node, name, &self.record(&base, name)?)?;
+        self.add_whiteout(node, name, &self.record(&base, name)?)?;
         node.hide_base(name);
         Ok(())
     }
@@ -48,15 +48,15 @@ impl OverlayFs<'_> {
     /// Removes a directory with all its entries if one step suffices: a whiteout for a directory of the base, a rename
     /// for a directory that is only in the upper layer.
     pub(super) fn hide_tree(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
-        let found = self.find(node, name)?;
-        if found.stat.kind != Kind::Directory {
+        let layer_entry = self.find(node, name)?;
+        if layer_entry.stat.kind != Kind::Directory {
             return Err(Fault::NotDirectory);
         }
-        match (found.is_upper, self.behind(node, name)?.is_some()) {
+        match (layer_entry.is_upper, self.behind(node, name)?.is_some()) {
             (true, true) => return Err(Fault::Unsupported),
             (true, false) => {
                 let aside = self.draft()?;
-                self.inner.rename(&found.dir, name, &aside.dir, &aside.name)?;
+                self.inner.rename(&layer_entry.dir, name, &aside.dir, &aside.name)?;
                 // A failure is ignored: the temporary directory is invisible, and the next change deletes it.
                 drop(copy_remove::remove(self.inner, &aside));
             }

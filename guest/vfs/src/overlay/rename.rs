@@ -7,28 +7,28 @@ use paddock_types::entry::Kind;
 
 use crate::open_location::OpenLocation;
 use crate::overlay::OverlayFs;
-use crate::overlay::lookup::Found;
+use crate::overlay::lookup::LayerEntry;
 use crate::overlay::node::Node;
 use crate::{Fault, FsResult};
 
 impl OverlayFs<'_> {
     pub(super) fn link_merged(&self, from: &Rc<Node>, name: &str, into: &Rc<Node>, to: &str) -> FsResult<()> {
-        let found = self.find(from, name)?;
-        if found.stat.kind == Kind::Directory {
+        let layer_entry = self.find(from, name)?;
+        if layer_entry.stat.kind == Kind::Directory {
             return Err(Fault::Access);
         }
-        let target = self.make_room(into, to)?;
-        self.take_up(from, name, &found)?;
+        let target = self.prepare_parent(into, to)?;
+        self.take_up(from, name, &layer_entry)?;
         self.inner.link(&self.make_upper(from)?, name, &target, to)
     }
 
     pub(super) fn rename_merged(&self, from: &Rc<Node>, name: &str, into: &Rc<Node>, to: &str) -> FsResult<()> {
-        let found = self.find(from, name)?;
+        let layer_entry = self.find(from, name)?;
         if Rc::ptr_eq(from, into) && name == to {
             return Ok(());
         }
         let there = self.find_any(into, to)?;
-        let is_dir = found.stat.kind == Kind::Directory;
+        let is_dir = layer_entry.stat.kind == Kind::Directory;
         if let Some(there) = &there {
             match (is_dir, there.stat.kind == Kind::Directory) {
                 (true, true) if !self.is_empty(&*self.open_below(into, to)?)? => return Err(Fault::NotEmpty),
@@ -39,7 +39,7 @@ impl OverlayFs<'_> {
         }
         match is_dir {
             true => self.rename_dir((from, name), (into, to), there.as_ref()),
-            false => self.rename_file((from, name, &found), (into, to)),
+            false => self.rename_file((from, name, &layer_entry), (into, to)),
         }
     }
 
@@ -47,7 +47,7 @@ impl OverlayFs<'_> {
         &self,
         (from, name): (&Rc<Node>, &str),
         (into, to): (&Rc<Node>, &str),
-        there: Option<&Found>,
+        there: Option<&LayerEntry>,
     ) -> FsResult<()> {
         if into.is_within(from, name) {
             return Err(Fault::Io("a directory cannot be moved into itself".to_owned()));
@@ -70,21 +70,21 @@ impl OverlayFs<'_> {
 
     fn rename_file(
         &self,
-        (from, name, found): (&Rc<Node>, &str, &Found),
+        (from, name, layer_entry): (&Rc<Node>, &str, &LayerEntry),
         (into, to): (&Rc<Node>, &str),
     ) -> FsResult<()> {
         let upper = self.make_upper(into)?;
-        self.take_up(from, name, found)?;
+        self.take_up(from, name, layer_entry)?;
         let source = OpenLocation { dir: self.make_upper(from)?, name: name.to_owned() };
         let target = OpenLocation { dir: upper, name: to.to_owned() };
         let Some((base, kind)) = self.behind(into, to)? else { return source.rename(self.inner, &target) };
         let was = self.remember(into, to, &base)?;
-        if kind == Kind::File && found.stat.kind == Kind::File && self.inner.stat(&target.dir, to).is_err() {
+        if kind == Kind::File && layer_entry.stat.kind == Kind::File && self.inner.stat(&target.dir, to).is_err() {
             self.lend_mode(&source, &OpenLocation { dir: base, name: to.to_owned() });
         }
         source.rename(self.inner, &target)?;
         // The whiteout is created after the rename; otherwise neither the old nor the new entry would exist for a
         // moment.
-        self.mark(into, to, &was)
+        self.add_whiteout(into, to, &was)
     }
 }

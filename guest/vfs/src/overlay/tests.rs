@@ -84,10 +84,10 @@ fn over(base: &[(&str, &str)], change: impl FnOnce(&OverlayFs<'_>)) -> (Vec<Stri
     let again = OverlayFs::open(&memory, &policy()).unwrap();
     assert_eq!(tree_of(&again), after);
     assert_eq!(again.changes().unwrap(), overlay.changes().unwrap());
-    (after, overlay.changes().unwrap().iter().map(shown).collect())
+    (after, overlay.changes().unwrap().iter().map(rendered).collect())
 }
 
-fn shown(difference: &Difference) -> String {
+fn rendered(difference: &Difference) -> String {
     let was = difference.was.as_ref().map(|was| format!("{:?}", was.kind()).to_lowercase());
     let is = difference.is.as_ref().map(|is| match is {
         Is::File { .. } => "file",
@@ -126,7 +126,7 @@ fn a_file_that_was_only_opened_to_write_is_no_difference() {
 }
 
 #[test]
-fn what_is_removed_stays_removed_and_can_be_made_anew() {
+fn removed_entries_stay_removed_and_can_be_created_again() {
     let (tree, changes) = over(BASE, |fs| {
         location(fs, "a").unwrap().discard(fs).unwrap();
         location(fs, "d/l").unwrap().discard(fs).unwrap();
@@ -182,7 +182,7 @@ fn a_directory_is_renamed_with_all_it_holds() {
 }
 
 #[test]
-fn a_rename_replaces_what_may_be_replaced() {
+fn a_rename_replaces_files_and_empty_directories() {
     let (tree, changes) = over(BASE, |fs| {
         assert_eq!(rename(fs, "a", "d"), Err(Fault::IsDirectory));
         assert_eq!(rename(fs, "empty", "a"), Err(Fault::NotDirectory));
@@ -199,7 +199,7 @@ fn a_rename_replaces_what_may_be_replaced() {
 }
 
 #[test]
-fn a_tree_is_removed_by_one_mark() {
+fn a_tree_is_removed_by_one_whiteout() {
     let (tree, changes) = over(BASE, |fs| {
         let top = location(fs, "d").unwrap();
         fs.remove_tree(&top.dir, "d").unwrap();
@@ -218,7 +218,7 @@ fn a_tree_is_removed_by_one_mark() {
 }
 
 #[test]
-fn what_comes_back_as_it_was_is_no_difference() {
+fn a_restored_entry_is_no_difference() {
     let (_, changes) = over(BASE, |fs| {
         rename(fs, "d", "moved").unwrap();
         rename(fs, "a", "moved/a").unwrap();
@@ -265,7 +265,7 @@ fn links_are_taken_up_as_links() {
 }
 
 #[test]
-fn no_name_is_taken_for_a_mark() {
+fn no_name_is_taken_for_a_whiteout() {
     let names = ["at", "in", "gone", "upper", "work", ".wh.a", "%", "a"];
     let base: Vec<_> = names.iter().map(|name| (*name, "base")).collect();
     let (tree, _) = over(&base, |fs| {
@@ -281,7 +281,7 @@ fn no_name_is_taken_for_a_mark() {
 }
 
 #[test]
-fn a_mark_tells_what_it_hides_and_the_origin_keeps_it() {
+fn a_whiteout_records_what_it_hides_and_the_origin_keeps_it() {
     let memory = memory();
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     let overlay = OverlayFs::open(&memory, &policy()).unwrap();
@@ -295,7 +295,7 @@ fn a_mark_tells_what_it_hides_and_the_origin_keeps_it() {
 }
 
 #[test]
-fn a_file_over_the_limit_is_kept_by_its_digest_alone() {
+fn only_the_digest_of_a_file_over_the_limit_is_stored() {
     let memory = memory();
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     let policy = Policy::parse(r#"{"limits": {"max_file_bytes": 2}}"#, "paddock").unwrap();
@@ -321,7 +321,7 @@ fn a_base_that_changes_below_leads_nowhere_else() {
     let tree = tree_of(&overlay);
     assert!(tree.contains(&"/d/e/c: THREE".to_owned()), "{tree:?}");
     assert!(tree.contains(&"/a/x: new".to_owned()), "{tree:?}");
-    let changes: Vec<_> = overlay.changes().unwrap().iter().map(shown).collect();
+    let changes: Vec<_> = overlay.changes().unwrap().iter().map(rendered).collect();
     // The base's directory has become a link, which a commit must detect: nothing in the directory had a whiteout.
     assert_eq!(changes, ["d/e: nothing to directory", "d/e/c: file to file"], "what it hid is in its mark");
 }
@@ -341,7 +341,7 @@ fn a_link_in_the_layers_is_not_followed() {
 }
 
 #[test]
-fn a_damaged_mark_is_an_error_and_still_hides() {
+fn a_damaged_whiteout_is_an_error_and_still_hides() {
     let memory = memory();
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     let overlay = OverlayFs::open(&memory, &policy()).unwrap();
@@ -365,7 +365,7 @@ fn without_its_directory_an_overlay_only_shows_the_base() {
 }
 
 #[test]
-fn what_a_crash_left_in_work_goes_with_the_next_change() {
+fn the_next_change_empties_work_after_a_crash() {
     let memory = memory();
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     let top = memory.preopens().remove(1).dir;

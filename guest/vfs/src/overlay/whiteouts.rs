@@ -20,7 +20,7 @@ pub(super) const AT: &str = "at";
 pub(super) const IN: &str = "in";
 
 /// Maximum size of a whiteout in bytes. The target of a link is the largest part of it.
-const MAX_MARK: u64 = 64 * 1024;
+const MAX_WHITEOUT_BYTES: u64 = 64 * 1024;
 
 /// An entry of the base when it was hidden: the JSON of its whiteout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,18 +61,18 @@ impl BaseEntry {
 }
 
 impl OverlayFs<'_> {
-    pub(super) fn open_marks(&self, dir: &Dir) -> FsResult<Whiteouts> {
+    pub(super) fn open_whiteouts(&self, dir: &Dir) -> FsResult<Whiteouts> {
         let (at, within) = (self.open_if_there(dir, AT)?, self.open_if_there(dir, IN)?);
         Ok(Whiteouts { dir: dir.clone(), at, within })
     }
 
     /// Returns the whiteouts of the directory `name` in the directory with the whiteouts `above`.
-    pub(super) fn marks_below(&self, above: Option<&Whiteouts>, name: &str) -> FsResult<Option<Whiteouts>> {
+    pub(super) fn whiteouts_below(&self, above: Option<&Whiteouts>, name: &str) -> FsResult<Option<Whiteouts>> {
         let Some(within) = above.and_then(|whiteouts| whiteouts.within.as_ref()) else { return Ok(None) };
-        self.open_if_there(within, name)?.map(|dir| self.open_marks(&dir)).transpose()
+        self.open_if_there(within, name)?.map(|dir| self.open_whiteouts(&dir)).transpose()
     }
 
-    pub(super) fn is_marked(&self, node: &Node, name: &str) -> FsResult<bool> {
+    pub(super) fn is_hidden_by_whiteout(&self, node: &Node, name: &str) -> FsResult<bool> {
         let Some(at) = node.whiteouts().and_then(|whiteouts| whiteouts.at) else { return Ok(false) };
         match self.inner.stat(&at, name) {
             Ok(_) => Ok(true),
@@ -83,17 +83,17 @@ impl OverlayFs<'_> {
 
     /// Hides a name of the base durably and atomically. An existing whiteout stays, because it contains the first
     /// hidden state.
-    pub(super) fn mark(&self, node: &Node, name: &str, was: &BaseEntry) -> FsResult<()> {
-        if self.is_marked(node, name)? {
+    pub(super) fn add_whiteout(&self, node: &Node, name: &str, was: &BaseEntry) -> FsResult<()> {
+        if self.is_hidden_by_whiteout(node, name)? {
             return Ok(());
         }
-        let at = self.make_marks(node)?;
+        let at = self.make_whiteout_dir(node)?;
         let body = serde_json::to_vec(was).map_err(|cause| Fault::Io(cause.to_string()))?;
         self.draft()?.publish(self.inner, &body.into(), &OpenLocation { dir: at, name: name.to_owned() })
     }
 
     /// Returns the directory for whiteouts of `node`, created if it does not exist.
-    fn make_marks(&self, node: &Node) -> FsResult<Dir> {
+    fn make_whiteout_dir(&self, node: &Node) -> FsResult<Dir> {
         if let Some(at) = node.whiteouts().and_then(|whiteouts| whiteouts.at) {
             return Ok(at);
         }
@@ -103,44 +103,44 @@ impl OverlayFs<'_> {
             dir = self.make_way(&dir, [IN, &name])?;
         }
         let at = self.make_way(&dir, [AT])?;
-        node.set_marks(self.open_marks(&dir)?);
-        self.renew_marks_above(node)?;
+        node.set_whiteouts(self.open_whiteouts(&dir)?);
+        self.renew_whiteouts_above(node)?;
         Ok(at)
     }
 
     /// Open directories above the node may have had no whiteouts below them until now.
-    fn renew_marks_above(&self, node: &Node) -> FsResult<()> {
+    fn renew_whiteouts_above(&self, node: &Node) -> FsResult<()> {
         let mut next = node.way();
         while let Some((above, name)) = next {
             let whiteouts = match above.whiteouts() {
                 Some(whiteouts) if whiteouts.within.is_some() => break,
-                Some(whiteouts) => self.open_marks(&whiteouts.dir)?,
-                None => self.find_marks(&above)?.ok_or_else(|| damaged(&name))?,
+                Some(whiteouts) => self.open_whiteouts(&whiteouts.dir)?,
+                None => self.find_whiteouts(&above)?.ok_or_else(|| damaged(&name))?,
             };
-            above.set_marks(whiteouts);
+            above.set_whiteouts(whiteouts);
             next = above.way();
         }
         Ok(())
     }
 
-    fn find_marks(&self, node: &Node) -> FsResult<Option<Whiteouts>> {
+    fn find_whiteouts(&self, node: &Node) -> FsResult<Option<Whiteouts>> {
         let Some(gone) = self.tree(GONE)? else { return Ok(None) };
         let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
         let Some(dir) = self.open_if_there(&gone, root)? else { return Ok(None) };
-        let mut whiteouts = Some(self.open_marks(&dir)?);
+        let mut whiteouts = Some(self.open_whiteouts(&dir)?);
         for name in node.path() {
-            whiteouts = self.marks_below(whiteouts.as_ref(), &name)?;
+            whiteouts = self.whiteouts_below(whiteouts.as_ref(), &name)?;
         }
         Ok(whiteouts)
     }
 
     /// Reads a whiteout.
-    pub(super) fn read_mark(&self, at: &Dir, name: &str) -> FsResult<BaseEntry> {
+    pub(super) fn read_whiteout(&self, at: &Dir, name: &str) -> FsResult<BaseEntry> {
         let file = self.inner.open_file(at, name, Open::Read).map_err(|fault| match fault {
             Fault::Link | Fault::IsDirectory | Fault::NotRegular => damaged(name),
             fault => fault,
         })?;
-        let body = read_up_to(self.inner, &file, MAX_MARK).map_err(|fault| match fault {
+        let body = read_up_to(self.inner, &file, MAX_WHITEOUT_BYTES).map_err(|fault| match fault {
             Fault::TooLarge => damaged(name),
             fault => fault,
         })?;

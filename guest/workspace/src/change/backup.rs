@@ -128,7 +128,7 @@ pub struct Draft<'w> {
 
 impl<'w> Draft<'w> {
     /// Begins the record of a change; `None` if the policy disables backups, or the host provides no state directory.
-    pub fn begin(workspace: &'w Workspace<'w>, verb: &str) -> Result<Option<Self>> {
+    pub fn begin(workspace: &'w Workspace<'w>, operation: &str) -> Result<Option<Self>> {
         let Some(state) = workspace.state.as_ref().filter(|_| workspace.policy.backups.enabled) else {
             return Ok(None);
         };
@@ -139,7 +139,7 @@ impl<'w> Draft<'w> {
             let file = fs.open_file(&dir, &name, Open::CreateNew)?;
             let id = |root: &Root| Some((root.label.clone(), root.id.clone()?));
             let roots = workspace.roots.iter().filter_map(id).collect();
-            let record = Record { verb: verb.to_owned(), before: workspace.backup(), roots, entries: Vec::new() };
+            let record = Record { verb: operation.to_owned(), before: workspace.backup(), roots, entries: Vec::new() };
             Ok(Self { workspace, dir, name, file, size: 0, record })
         };
         begin().map(Some).map_err(|fault| failed(&fault))
@@ -172,7 +172,7 @@ impl<'w> Draft<'w> {
     }
 
     /// Adds the directories that the change creates.
-    pub fn add_made(&mut self, directories: &[StoredLocation]) -> Result<()> {
+    pub fn add_created_dirs(&mut self, directories: &[StoredLocation]) -> Result<()> {
         directories.iter().try_for_each(|stored_location| {
             self.add(Entry::of(Action::Created, &stored_location.path(), Kind::Directory), None)
         })
@@ -256,7 +256,7 @@ fn short(id: &str) -> Option<(u64, u64)> {
 /// Records of this call stay, whatever their size, and so do the records that an undo reads: their content is read
 /// after the record of the undo is written.
 fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, now_ms: u64) -> FsResult<()> {
-    let kept = &workspace.policy.backups;
+    let limits = &workspace.policy.backups;
     let (mut ids, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| parts(name).is_some());
     // Newest first.
     ids.sort_unstable_by(|a, b| b.cmp(a));
@@ -265,8 +265,8 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
         let Some(id) = parts(name) else { return false };
         count += 1;
         bytes = bytes.saturating_add(id.size);
-        let is_old = now_ms.saturating_sub(id.ms) > kept.max_days.saturating_mul(DAY_MS);
-        (count > kept.max_count || is_old || bytes > kept.max_bytes) && !workspace.needs_backup(name)
+        let is_old = now_ms.saturating_sub(id.ms) > limits.max_days.saturating_mul(DAY_MS);
+        (count > limits.max_count || is_old || bytes > limits.max_bytes) && !workspace.needs_backup(name)
     };
     let gone: Vec<_> = ids.into_iter().filter(is_gone).collect();
     let unfinished = others.into_iter().filter(|name| name.starts_with(UNFINISHED));
@@ -278,9 +278,9 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
 
 /// Returns the note for a change whose replaced and removed content is too large for a backup; `None` if it fits.
 pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
-    let kept = &workspace.policy.backups;
-    let is_too_large = bytes > kept.max_bytes && kept.enabled && workspace.state.is_some();
-    let max = kept.max_bytes;
+    let limits = &workspace.policy.backups;
+    let is_too_large = bytes > limits.max_bytes && limits.enabled && workspace.state.is_some();
+    let max = limits.max_bytes;
     is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {max}"))
 }
 

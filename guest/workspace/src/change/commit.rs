@@ -80,8 +80,8 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
         return Ok(notes);
     }
     journal.write(workspace).inspect_err(|_| forget())?;
-    let (mut made, mut file_modes) = (Vec::new(), FileModes::new(&modes));
-    let carried_out = prepare(workspace, operation, (&changes, &directories, &modes), &journal, &mut made)
+    let (mut created_dirs, mut file_modes) = (Vec::new(), FileModes::new(&modes));
+    let carried_out = prepare(workspace, operation, (&changes, &directories, &modes), &journal, &mut created_dirs)
         .and_then(|works| carry_out(workspace, operation, &works, &journal, &mut file_modes))
         .and_then(|()| give_modes(workspace, operation, &journal, &modes, 0));
     match carried_out {
@@ -91,7 +91,7 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
             Ok(notes)
         }
         Err(error) => {
-            let error = take_back(workspace, &changes, &journal, &made, error, forget);
+            let error = take_back(workspace, &changes, &journal, &created_dirs, error, forget);
             file_modes.take_back(workspace.fs);
             Err(error)
         }
@@ -112,7 +112,7 @@ fn keep(
     }
     let Some(mut draft) = Draft::begin(workspace, operation)? else { return Ok(None) };
     others.into_iter().try_for_each(|entry| draft.add(entry, None))?;
-    draft.add_made(&journal.directories)?;
+    draft.add_created_dirs(&journal.directories)?;
     for change in changes {
         let (path, after) = (&change.resolved.path, change.new.as_ref());
         let action = match (&change.to, &change.old, &change.new) {
@@ -135,21 +135,21 @@ fn prepare<'c>(
     operation: &str,
     (changes, directories, modes): (&'c [FileChange], &[ResolvedPath], &BTreeMap<String, u32>),
     journal: &'c Journal,
-    made: &mut Vec<OpenLocation>,
+    created_dirs: &mut Vec<OpenLocation>,
 ) -> Result<Vec<(Work<'c>, &'c FileChange)>> {
     let fs = workspace.fs;
     // Directories come first: recovery decides by the temporary files, and a finished change needs its directories.
     for resolved in directories {
-        let above = make_missing(fs, resolved, made);
+        let above = make_missing(fs, resolved, created_dirs);
         above
-            .and_then(|above| make(fs, &above, &resolved.name, made))
+            .and_then(|above| make(fs, &above, &resolved.name, created_dirs))
             .map_err(|fault| fault.at(operation, &resolved.requested_path))?;
     }
     let mut works = Vec::new();
     for (change, step) in changes.iter().zip(&journal.steps) {
         let to_error = |fault: Fault| fault.at(operation, &change.resolved.requested_path);
-        let dir = make_missing(fs, &change.resolved, made).map_err(to_error)?;
-        let to = change.to.as_ref().map(|to| make_missing(fs, to, made)).transpose().map_err(to_error)?;
+        let dir = make_missing(fs, &change.resolved, created_dirs).map_err(to_error)?;
+        let to = change.to.as_ref().map(|to| make_missing(fs, to, created_dirs)).transpose().map_err(to_error)?;
         works.push((step.at(dir, to), change));
     }
     // The permission bits are set before a directory contains a file. The owner retains access until the change is
@@ -248,7 +248,7 @@ fn take_back(
     workspace: &Workspace<'_>,
     changes: &[FileChange],
     journal: &Journal,
-    made: &[OpenLocation],
+    created_dirs: &[OpenLocation],
     error: Error,
     forget: impl FnOnce(),
 ) -> Error {
@@ -259,7 +259,7 @@ fn take_back(
         Err(fault) => Err(fault),
     });
     let undone = undone.and_then(|()| {
-        made.iter().rev().try_for_each(|location| match fs.remove_dir(&location.dir, &location.name) {
+        created_dirs.iter().rev().try_for_each(|location| match fs.remove_dir(&location.dir, &location.name) {
             Err(Fault::NotEmpty | Fault::NotFound) => Ok(()),
             other => other,
         })

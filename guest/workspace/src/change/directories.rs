@@ -54,16 +54,20 @@ pub fn directories_to_make(workspace: &Workspace<'_>, resolved: &ResolvedPath) -
         .collect()
 }
 
-/// Creates the missing directories above `resolved`, adds them to `made`, and opens the innermost.
-pub fn make_missing(fs: &dyn Filesystem, resolved: &ResolvedPath, made: &mut Vec<OpenLocation>) -> FsResult<Dir> {
-    resolved.missing.iter().try_fold(resolved.dir.clone(), |dir, name| make(fs, &dir, name, made))
+/// Creates the missing directories above `resolved`, adds them to `created_dirs`, and opens the innermost.
+pub fn make_missing(
+    fs: &dyn Filesystem,
+    resolved: &ResolvedPath,
+    created_dirs: &mut Vec<OpenLocation>,
+) -> FsResult<Dir> {
+    resolved.missing.iter().try_fold(resolved.dir.clone(), |dir, name| make(fs, &dir, name, created_dirs))
 }
 
-/// Creates a directory if it does not exist, adds a new one to `made`, and opens it.
-pub(super) fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<OpenLocation>) -> FsResult<Dir> {
+/// Creates a directory if it does not exist, adds a new one to `created_dirs`, and opens it.
+pub(super) fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, created_dirs: &mut Vec<OpenLocation>) -> FsResult<Dir> {
     match fs.make_dir(dir, name) {
         Ok(()) => {
-            made.push(OpenLocation { dir: dir.clone(), name: name.to_owned() });
+            created_dirs.push(OpenLocation { dir: dir.clone(), name: name.to_owned() });
             fs.sync_dir(dir)?;
         }
         Err(Fault::Exists) => {}

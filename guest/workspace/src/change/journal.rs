@@ -143,19 +143,20 @@ pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
 }
 
 fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
-    let found = read(workspace, home).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
-    let Some((dir, text)) = found else { return Ok(()) };
+    let stored_journal =
+        read(workspace, home).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
+    let Some((dir, text)) = stored_journal else { return Ok(()) };
     let is_ours = |journal: &Journal| match home {
         Home::State(_) => true,
         Home::Inside(root) => journal.is_of(workspace, root),
     };
     let journal = parse(&text).filter(|journal| journal.is_sound(workspace) && is_ours(journal));
-    let done = match journal {
+    let result = match journal {
         Some(journal) => settle(workspace, &journal).and_then(|()| journal.clear(workspace)),
         // A foreign or damaged journal is never replayed, and is retained under another name for diagnosis.
         None => workspace.fs.rename(&dir, &name(workspace), &dir, REFUSED),
     };
-    done.map_err(|fault| {
+    result.map_err(|fault| {
         let error = fault.at("recover the unfinished change in", "the journal");
         Error { code: Code::Io, ..error }.hint("the workspace has to be writable for it; then call again")
     })

@@ -16,9 +16,9 @@ pub fn link(workspace: &Workspace<'_>, operation: &str, resolved: &ResolvedPath,
     workspace.check_change(resolved, operation)?;
     workspace.check_new_tree(resolved, operation)?;
     let fs = workspace.fs;
-    let made = make_missing(fs, resolved, &mut Vec::new())
+    let result = make_missing(fs, resolved, &mut Vec::new())
         .and_then(|dir| fs.symlink(&dir, &resolved.name, target).and_then(|()| fs.sync_dir(&dir)));
-    made.map_err(|fault: Fault| fault.at(operation, &resolved.requested_path))?;
+    result.map_err(|fault: Fault| fault.at(operation, &resolved.requested_path))?;
     workspace.changed(Change { kind: ChangeKind::Created, path: resolved.path.clone(), to: None, size: None });
     Ok(())
 }

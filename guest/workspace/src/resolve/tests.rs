@@ -55,7 +55,7 @@ fn fails(workspace: &Workspace<'_>, path: &str, code: Code) -> Error {
 }
 
 #[test]
-fn every_spelling_of_a_path_leads_to_the_same_place() {
+fn every_spelling_of_a_path_leads_to_the_same_location() {
     with_one(&["a/b/c.txt"], |workspace| {
         for path in ["a/b/c.txt", "./a//b/./c.txt", "a/b/../b/c.txt", "/workspace/a/b/c.txt", "a/../a/b/c.txt"] {
             leads(workspace, path, "a/b/c.txt", Kind::File);
@@ -75,7 +75,7 @@ fn every_spelling_of_a_path_leads_to_the_same_place() {
 }
 
 #[test]
-fn a_place_knows_what_it_was_called_and_what_is_above_it() {
+fn a_resolved_path_has_its_requested_path_and_its_ancestors() {
     with_one(&["a/b/c.txt"], |workspace| {
         let resolved = workspace.resolve("./a/b/c.txt", "read").unwrap();
         let ancestors: Vec<_> = resolved.ancestors.iter().map(|(name, _)| name.as_str()).collect();
@@ -147,19 +147,19 @@ fn links_lead_where_they_say_and_only_inside() {
 }
 
 #[test]
-fn the_last_link_is_kept_for_whoever_wants_the_link() {
+fn the_last_link_is_not_followed_on_request() {
     with_one(&["dir/file", "to_dir -> dir", "to_file -> dir/file", "out -> /etc"], |workspace| {
-        let kept = |path| {
+        let resolved_link = |path| {
             workspace.resolve_with(path, "delete", FollowSymlinks::No).map(|resolved| (resolved.path, resolved.stat))
         };
         for path in ["to_dir", "to_file", "out"] {
-            let (at, stat) = kept(path).unwrap();
+            let (at, stat) = resolved_link(path).unwrap();
             assert_eq!((at.as_str(), stat.unwrap().kind), (path, Kind::Link));
         }
-        assert_eq!(kept("to_dir/file").unwrap().0, "dir/file", "one on the way is followed");
-        assert_eq!(kept("dir/").unwrap().0, "dir", "a slash after a directory changes nothing");
+        assert_eq!(resolved_link("to_dir/file").unwrap().0, "dir/file", "one on the way is followed");
+        assert_eq!(resolved_link("dir/").unwrap().0, "dir", "a slash after a directory changes nothing");
         for path in ["to_dir/", "to_file/", "to_dir/."] {
-            let error = kept(path).unwrap_err();
+            let error = resolved_link(path).unwrap_err();
             assert_eq!(error.code, Code::NotADirectory);
             assert!(error.message().contains("a `/` follows the name of a symbolic link"), "{error:?}");
             assert!(error.hint_text().unwrap().contains("leave the `/` out"));
@@ -168,7 +168,7 @@ fn the_last_link_is_kept_for_whoever_wants_the_link() {
 }
 
 #[test]
-fn a_path_goes_through_forty_links() {
+fn a_path_has_at_most_forty_links() {
     let chain: Vec<_> = (0..41).map(|link| format!("link{link} -> link{}", link + 1)).collect();
     let entries: Vec<_> = chain.iter().map(String::as_str).chain(["link41", "loop -> loop"]).collect();
     with_one(&entries, |workspace| {
@@ -181,7 +181,7 @@ fn a_path_goes_through_forty_links() {
 }
 
 #[test]
-fn what_cannot_be_a_path_is_refused() {
+fn invalid_paths_are_refused() {
     let (name, long_name) = ("n".repeat(255), "n".repeat(256));
     let (path, long_path) = ("x/".repeat(2_048), "x/".repeat(2_048) + "y");
     let long_link = format!("long -> dir/{long_name}");
@@ -275,7 +275,7 @@ fn a_name_that_is_not_there_can_become_a_file_or_a_directory() {
 }
 
 #[test]
-fn a_place_has_the_rules_of_the_directory_that_it_is_in() {
+fn a_resolved_path_has_the_rules_of_its_directory() {
     with_one(&[".agentignore: /a/b/key", "a/in/x"], |workspace| {
         // Rules below a directory apply to entries that are found or created there.
         for (path, below) in [
@@ -345,7 +345,7 @@ fn an_absolute_path_is_below_the_root_of_the_longest_name() {
 }
 
 #[test]
-fn an_absolute_target_is_below_a_root_by_its_names_on_the_host() {
+fn an_absolute_target_is_resolved_by_the_host_names_of_a_root() {
     let policy = r#"{"roots": [
         {"guest": "/workspace", "host": "/work/root", "aliases": ["/work/link"], "access": "read-write"},
         {"guest": "/vendor", "host": "/work/root2", "access": "read-write"}

@@ -38,9 +38,9 @@ export class Directories {
       this.mounts = mounts({ path: directory }, roots, policy, { holder: this.#holder, own, byPath });
       if (projectPolicy === 'refuse') checkProjectPolicy(this.mounts[0]);
       state = this.#openState(stateDir, byPath);
-      const { guarded: kept, paths } = guarded(this.mounts, state, own);
+      const { guarded: guardedPaths, paths } = guarded(this.mounts, state, own);
       /** Directories and file systems that are closed to guests. */
-      this.guarded = kept;
+      this.guarded = guardedPaths;
       /** The closed paths, for the policy of guests. */
       this.ownPaths = paths;
       if (state) this.state = new StateDirectory(state, this.#holder);
@@ -106,9 +106,9 @@ const PROJECT_POLICIES = ['yaml', 'yml', 'toml', 'json'].map((format) => `.paddo
  */
 function checkProjectPolicy({ host, held }) {
   const directory = directoryOf(held);
-  const found = PROJECT_POLICIES.find((name) => lstatSync(directory.entry(name), { throwIfNoEntry: false }));
-  if (!found) return;
-  const cause = `\`${join(host, found)}\` narrows what tools may do, and this host reads no such file`;
+  const policyName = PROJECT_POLICIES.find((name) => lstatSync(directory.entry(name), { throwIfNoEntry: false }));
+  if (!policyName) return;
+  const cause = `\`${join(host, policyName)}\` narrows what tools may do, and this host reads no such file`;
   const hint = 'put its settings in the policy (`--policy FILE`) and ignore it (`--ignore-project-policy`), or use the Rust host';
   throw new PaddockError(toolError('invalid-argument', cause, hint));
 }

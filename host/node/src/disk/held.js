@@ -26,10 +26,10 @@ export class Holder {
   #fds = new Set();
   #users = 0;
   /** @type {() => void} */
-  #done = () => {};
+  #release = () => {};
   /** Settles when all descriptors are closed. @type {Promise<void>} */
   closed = new Promise((resolve) => {
-    this.#done = resolve;
+    this.#release = resolve;
   });
 
   /**
@@ -75,7 +75,7 @@ export class Holder {
   #close() {
     for (const fd of this.#fds) closeSync(fd);
     this.#fds.clear();
-    this.#done();
+    this.#release();
   }
 }
 

@@ -20,8 +20,8 @@ export function here({ modules, disk, directories, memory }) {
  */
 function onDisk(host, directories, job) {
   host.state = directories.state?.find();
-  const done = host.run(job);
-  if (!done.isUnprepared) return done;
+  const result = host.run(job);
+  if (!result.isUnprepared) return result;
   const { state, error } = directories.makeState();
   if (error) return { error };
   host.state = state;

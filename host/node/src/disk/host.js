@@ -98,9 +98,9 @@ export class DiskHost {
     const release = isLocked ? lock(state, deadline, this.#setup.holder) : undefined;
     try {
       // Without the lock, a call must not follow a journal that another call has written since the check.
-      const onlyLooks = this.#setup.hasState && !changing && !isLocked;
-      this.#preopens = this.#roots.map((root) => [this.#preopen(root.directory(), !onlyLooks && root.access === 'read-write'), root.guest]);
-      if (state) this.#preopens.push([this.#preopen(state, !onlyLooks, onlyLooks ? isJournal : undefined), STATE]);
+      const onlyReads = this.#setup.hasState && !changing && !isLocked;
+      this.#preopens = this.#roots.map((root) => [this.#preopen(root.directory(), !onlyReads && root.access === 'read-write'), root.guest]);
+      if (state) this.#preopens.push([this.#preopen(state, !onlyReads, onlyReads ? isJournal : undefined), STATE]);
       return body(this.guest);
     } finally {
       this.#files.closeAll();

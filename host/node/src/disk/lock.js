@@ -81,15 +81,15 @@ export function byHolder(path, deadline, holder) {
  * @param {string} path
  */
 function removeStale(path) {
-  const found = holderIn(path);
-  if (found === undefined || isAlive(found)) return false;
+  const holder = holderIn(path);
+  if (holder === undefined || isAlive(holder)) return false;
   const aside = `${path}.${crypto.randomUUID()}`;
   try {
     renameSync(path, aside);
   } catch {
     return true;
   }
-  if (holderIn(aside) === found) unlinkSync(aside);
+  if (holderIn(aside) === holder) unlinkSync(aside);
   else renameSync(aside, path);
   return true;
 }

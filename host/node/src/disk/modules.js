@@ -27,7 +27,7 @@ export async function starter(inThread) {
  *
  * @param {import('../guest.js').Modules} modules
  */
-export function asksForModes(modules) {
+export function needsModes(modules) {
   const imported = [...modules.values()].flatMap((module) => WebAssembly.Module.imports(module));
   return imported.some(({ name }) => name === '[method]descriptor.metadata-hash-at');
 }

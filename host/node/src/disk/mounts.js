@@ -105,8 +105,8 @@ function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
 
 /** @param {string} path As the caller gave it. @param {string} host @returns {string[]} */
 function aliases(path, host) {
-  const given = resolve(path);
-  return given === host || path.split(/[\\/]/).includes('..') ? [] : [given];
+  const absolute = resolve(path);
+  return absolute === host || path.split(/[\\/]/).includes('..') ? [] : [absolute];
 }
 
 /**

@@ -36,8 +36,8 @@ function configDirectories() {
  */
 function candidates(own, shared, usual) {
   const absolute = (/** @type {string | undefined} */ path) => (path && isAbsolute(path) ? [path] : []);
-  const given = own === undefined ? [] : absolute(process.env[own]);
-  return [...given, ...[...absolute(process.env[shared]), join(homedir(), usual)].map((above) => join(above, 'paddock'))];
+  const configured = own === undefined ? [] : absolute(process.env[own]);
+  return [...configured, ...[...absolute(process.env[shared]), join(homedir(), usual)].map((above) => join(above, 'paddock'))];
 }
 
 /**
@@ -76,8 +76,8 @@ function reserved(walk) {
  * @param {Walk[]} walks
  */
 function pathsOf(mounts, walks) {
-  const inRoots = (/** @type {(identity: Identity) => string[][]} */ found) =>
-    mounts.flatMap(({ host, held }) => found(held.identity).map((names) => join(host, ...names)));
+  const inRoots = (/** @type {(identity: Identity) => string[][]} */ locate) =>
+    mounts.flatMap(({ host, held }) => locate(held.identity).map((names) => join(host, ...names)));
   const kernel = OF_THE_KERNEL.map((path) => new Walk(path));
   try {
     const ends = [...walks, ...kernel];

@@ -18,7 +18,7 @@ import { release } from './lock.js';
 /** @param {Setup} setup @returns {import('../pool.js').Thread} */
 export function thread({ modules, disk, directories, memory }) {
   const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { modules, disk, memory }, env: {} });
-  /** @type {{job: import('../perform.js').Job, resolve: (done: import('../perform.js').Done) => void, reject: (cause: Error) => void} | undefined} */
+  /** @type {{job: import('../perform.js').Job, resolve: (done: import('../perform.js').JobResult) => void, reject: (cause: Error) => void} | undefined} */
   let waiting;
   /** @type {import('./host.js').FoundState} */
   let known;
@@ -28,14 +28,14 @@ export function thread({ modules, disk, directories, memory }) {
   };
   // An idle thread does not keep the process alive.
   worker.unref();
-  worker.on('message', (/** @type {import('../perform.js').Done} */ done) => {
-    if (done.isUnprepared && directories && waiting) {
+  worker.on('message', (/** @type {import('../perform.js').JobResult} */ result) => {
+    if (result.isUnprepared && directories && waiting) {
       const { state, error } = directories.makeState();
       if (!error) return send(waiting.job, state);
-      done = { error };
+      result = { error };
     }
     worker.unref();
-    waiting?.resolve(done);
+    waiting?.resolve(result);
   });
   worker.on('error', (cause) => waiting?.reject(cause));
   worker.on('exit', () => waiting?.reject(new Error('it was stopped')));

@@ -104,7 +104,7 @@ export class Walk {
 
   /** Returns the names from a directory to each link in it. @param {Identity} from */
   linksBelow(from) {
-    return this.links.map(({ holders, name }) => below(from, holders, [name])).filter((found) => found !== undefined);
+    return this.links.map(({ holders, name }) => below(from, holders, [name])).filter((names) => names !== undefined);
   }
 
   /** Returns whether a link in a directory leads out of it, so that the content of the directory decides where the path ends. @param {Identity} root */

@@ -13,18 +13,18 @@
 export async function toDirectory(directory, tree) {
   /** @type {string[]} */
   const left = [];
-  const kept = new Set();
+  const paths = new Set();
   for (const [path, entry] of Object.entries(tree)) {
     if (entry !== null && 'link' in entry) {
       left.push(path);
       continue;
     }
-    above(path).forEach((path) => kept.add(path));
-    kept.add(path);
+    above(path).forEach((path) => paths.add(path));
+    paths.add(path);
     if (entry === null) await descend(directory, path);
     else await write(directory, path, entry);
   }
-  await prune(directory, '', kept);
+  await prune(directory, '', paths);
   return left;
 }
 
@@ -34,19 +34,19 @@ export async function toDirectory(directory, tree) {
  */
 export async function fromDirectory(directory) {
   /** @type {[string, Uint8Array | null][]} */
-  const found = [];
-  await collect(directory, '', found);
-  return Object.fromEntries(found);
+  const list = [];
+  await collect(directory, '', list);
+  return Object.fromEntries(list);
 }
 
-/** @param {Handle} directory @param {string} prefix @param {[string, Uint8Array | null][]} found */
-async function collect(directory, prefix, found) {
-  const before = found.length;
+/** @param {Handle} directory @param {string} prefix @param {[string, Uint8Array | null][]} list */
+async function collect(directory, prefix, list) {
+  const before = list.length;
   for await (const [name, handle] of entries(directory)) {
-    if (handle.kind === 'directory') await collect(handle, `${prefix}${name}/`, found);
-    else found.push([prefix + name, await bytes(handle)]);
+    if (handle.kind === 'directory') await collect(handle, `${prefix}${name}/`, list);
+    else list.push([prefix + name, await bytes(handle)]);
   }
-  if (prefix !== '' && found.length === before) found.push([prefix.slice(0, -1), null]);
+  if (prefix !== '' && list.length === before) list.push([prefix.slice(0, -1), null]);
 }
 
 /** @param {Handle} directory @param {string} path @param {Uint8Array} content */
@@ -77,13 +77,13 @@ async function descend(directory, path) {
   return directory;
 }
 
-/** @param {Handle} directory @param {string} prefix @param {Set<string>} kept */
-async function prune(directory, prefix, kept) {
-  const found = [];
-  for await (const entry of entries(directory)) found.push(entry);
-  for (const [name, handle] of found) {
-    if (!kept.has(prefix + name)) await directory.removeEntry(name, { recursive: true });
-    else if (handle.kind === 'directory') await prune(handle, `${prefix}${name}/`, kept);
+/** @param {Handle} directory @param {string} prefix @param {Set<string>} paths */
+async function prune(directory, prefix, paths) {
+  const list = [];
+  for await (const entry of entries(directory)) list.push(entry);
+  for (const [name, handle] of list) {
+    if (!paths.has(prefix + name)) await directory.removeEntry(name, { recursive: true });
+    else if (handle.kind === 'directory') await prune(handle, `${prefix}${name}/`, paths);
   }
 }
 

@@ -7,7 +7,7 @@
  */
 export function webThread(modules, setup) {
   const worker = new Worker(new URL('./web_worker.js', import.meta.url), { type: 'module' });
-  /** @type {{resolve: (done: import('../perform.js').Done) => void, reject: (cause: Error) => void} | undefined} */
+  /** @type {{resolve: (done: import('../perform.js').JobResult) => void, reject: (cause: Error) => void} | undefined} */
   let waiting;
   worker.onmessage = ({ data }) => waiting?.resolve(data);
   worker.onerror = ({ message }) => waiting?.reject(new Error(message));

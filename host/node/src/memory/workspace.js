@@ -25,15 +25,15 @@ import { fromZip, toZip } from './zip.js';
 /** @typedef {(modules: import('../guest.js').Modules, setup: import('./host.js').MemorySetup, inThread: boolean) => import('../pool.js').Thread} Spawn */
 
 export class MemoryWorkspace extends Workspace {
-  #most;
+  #maxBytes;
 
   /**
    * @param {import('../workspace.js').Parts} parts
-   * @param {number} most Maximum size of all files together, in bytes.
+   * @param {number} maxBytes Maximum size of all files together, in bytes.
    */
-  constructor(parts, most) {
+  constructor(parts, maxBytes) {
     super(parts);
-    this.#most = most;
+    this.#maxBytes = maxBytes;
   }
 
   /**
@@ -82,7 +82,7 @@ export class MemoryWorkspace extends Workspace {
    * /
    */
   async loadZip(archive) {
-    await this.load(fromZip(archive, this.#most));
+    await this.load(fromZip(archive, this.#maxBytes));
   }
 
   /**

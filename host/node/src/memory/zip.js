@@ -43,12 +43,12 @@ function add(zip, name, bytes) {
 
 /**
  * @param {Uint8Array} archive
- * @param {number} most Bytes that all files may have.
+ * @param {number} maxBytes Bytes that all files may have.
  * @returns {import('./tar.js').Tree}
  */
-export function fromZip(archive, most) {
+export function fromZip(archive, maxBytes) {
   /** @type {[string, Uint8Array | null][]} */
-  const found = [];
+  const files = [];
   let size = 0;
   const unzip = new Unzip((file) => {
     /** @type {Uint8Array[]} */
@@ -57,15 +57,15 @@ export function fromZip(archive, most) {
       if (error) throw error;
       // The size in the header is untrusted, so the inflated bytes are counted.
       size += part.length;
-      if (size > most) throw tooLarge(most);
+      if (size > maxBytes) throw tooLarge(maxBytes);
       parts.push(part);
-      if (isLast) found.push(file.name.endsWith('/') ? [file.name.slice(0, -1), null] : [file.name, joined(parts)]);
+      if (isLast) files.push(file.name.endsWith('/') ? [file.name.slice(0, -1), null] : [file.name, joined(parts)]);
     };
     file.start();
   });
   unzip.register(UnzipInflate);
   read(unzip, archive);
-  return Object.fromEntries(found);
+  return Object.fromEntries(files);
 }
 
 /** Number of compressed bytes that are inflated at a time, so that a decompression bomb stops soon after the limit. */
@@ -85,9 +85,9 @@ function read(unzip, archive) {
   }
 }
 
-/** @param {number} most */
-function tooLarge(most) {
-  return new PaddockError(toolError('no-space', `cannot load the archive: its files have more than ${most} bytes`, 'raise `limits.max_tree_bytes`, or take a smaller archive'));
+/** @param {number} maxBytes */
+function tooLarge(maxBytes) {
+  return new PaddockError(toolError('no-space', `cannot load the archive: its files have more than ${maxBytes} bytes`, 'raise `limits.max_tree_bytes`, or take a smaller archive'));
 }
 
 /** @param {Uint8Array[]} parts */

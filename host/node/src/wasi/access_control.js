@@ -61,7 +61,7 @@ export class AccessControl {
    * @param {string} name
    * @param {import('./entry.js').Entry} entry
    */
-  checkFound(dir, name, { stat, itself }) {
+  checkExisting(dir, name, { stat, itself }) {
     if (this.#closed.has(stat)) throw 'not-permitted';
     if (stat.dev !== dir.identity.dev && isOfKernel(itself)) throw 'not-permitted';
     const below = this.#names(dir)?.get(fold(name));
@@ -92,30 +92,30 @@ export class AccessControl {
 
   /** @param {Identity} holder @param {string[]} names */
   #reserve(holder, names) {
-    let level = this.#level(holder);
+    let namesOfDirectory = this.#namesOf(holder);
     for (const [index, name] of names.map(fold).entries()) {
       const isLast = index === names.length - 1;
-      if (level.has(name) && !level.get(name)) return;
+      if (namesOfDirectory.has(name) && !namesOfDirectory.get(name)) return;
       /** @type {Names | undefined} */
-      const next = isLast ? undefined : (level.get(name) ?? new Map());
-      level.set(name, next);
-      if (next) level = next;
+      const next = isLast ? undefined : (namesOfDirectory.get(name) ?? new Map());
+      namesOfDirectory.set(name, next);
+      if (next) namesOfDirectory = next;
     }
   }
 
   /** Records the reserved names below a directory that was created at a reserved name, by its identity. @param {Identity} opened @param {Names} below */
   #learn(opened, below) {
     this.#pinned.add(opened);
-    const level = this.#level(opened);
-    for (const [name, names] of below) if (!level.has(name)) level.set(name, names);
+    const namesOfDirectory = this.#namesOf(opened);
+    for (const [name, names] of below) if (!namesOfDirectory.has(name)) namesOfDirectory.set(name, names);
   }
 
   /** @param {Identity} holder */
-  #level(holder) {
+  #namesOf(holder) {
     /** @type {Names} */
-    const level = this.#reserved.get(holder) ?? new Map();
-    this.#reserved.set(holder, level);
-    return level;
+    const namesOfDirectory = this.#reserved.get(holder) ?? new Map();
+    this.#reserved.set(holder, namesOfDirectory);
+    return namesOfDirectory;
   }
 }
 

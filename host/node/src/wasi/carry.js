@@ -46,7 +46,7 @@ export function carry(fromDir, from, toDir, to, { accessControl, ownLinks }) {
   const isAlone = old.nlink === BigInt(1 + ownLinks.count(old));
   const entry = fromDir.find(from);
   try {
-    accessControl.checkFound(fromDir, from, entry);
+    accessControl.checkExisting(fromDir, from, entry);
     checkOurs(entry.stat);
     give(entry, { mode: Number(old.mode), uid: Number(old.uid), gid: Number(old.gid) }, isAlone);
   } finally {

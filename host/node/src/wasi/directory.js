@@ -29,7 +29,7 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * @property {() => boolean} isGone Whether it was deleted, or its path leads to something else.
  * @property {(name: string) => Directory} open Opens a directory in it, or itself by `.`.
  * @property {(name: string) => Entry} find Finds the entry of a name in it.
- * @property {(entry: Entry) => Directory} openFound Opens a directory that was found in it.
+ * @property {(entry: Entry) => Directory} openExisting Opens a directory that was found in it.
  * @property {() => import('node:fs').BigIntStats} stat
  * @property {() => import('node:fs').Dirent[]} list
  * @property {() => Buffer[]} listBytes Its names as bytes.
@@ -98,7 +98,7 @@ export class DescriptorDirectory {
   }
 
   /** @param {Entry} entry */
-  openFound(entry) {
+  openExisting(entry) {
     const { dev, ino } = entry.stat;
     return new DescriptorDirectory(entry.open(DIRECTORY & ~O_NOFOLLOW), { dev, ino });
   }
@@ -183,7 +183,7 @@ export class PathDirectory {
   }
 
   /** @param {Entry} entry */
-  openFound(entry) {
+  openExisting(entry) {
     const opened = PathDirectory.at(entry.itself);
     this.verify();
     if (!same(opened.identity, entry.stat)) throw 'no-entry';

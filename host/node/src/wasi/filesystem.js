@@ -22,7 +22,7 @@ import { DirectoryEntryStream } from './listing.js';
 import { metadataHash, requestedMode, setMode } from './modes.js';
 import { checkName } from './names.js';
 import { open } from './open.js';
-import { shown } from './stat.js';
+import { descriptorStat } from './stat.js';
 import { utf8 } from './utf8.js';
 
 /** Maximum bytes of one read. More bytes would leave the processor's cache before the guest uses them. */
@@ -43,7 +43,7 @@ export class Descriptor {
   /** Whether changes through this descriptor are allowed. */
   #mutable;
   /** @type {import('node:fs').BigIntStats | undefined} State of a file when it was opened for reading, until it has been returned. */
-  #seen;
+  #statOfOpen;
   /** Whether the guest may close it. */
   #isOwn = true;
   /** @type {((name: string) => boolean) | undefined} Names in the directory that are hidden from the guest. */
@@ -86,7 +86,7 @@ export class Descriptor {
     if (changes && !this.#mutable) throw 'not-permitted';
     const { descriptors, accessControl } = this.#files;
     return this.#in(name, (dir) => {
-      descriptors.checkRoom();
+      descriptors.checkCapacity();
       return descriptors.add(this.#opened(open(dir, name, how, flags, accessControl)));
     });
   }
@@ -98,17 +98,17 @@ export class Descriptor {
       return new Descriptor(this.#files, directory, this.#mutable && !isReadOnly);
     }
     const file = new Descriptor(this.#files, fd, this.#mutable);
-    file.#seen = stat;
+    file.#statOfOpen = stat;
     return file;
   }
 
   /** @param {bigint} length @param {bigint} offset @returns {[Uint8Array, boolean]} */
   read(length, offset) {
     const fd = this.#file();
-    const most = length > MAX_READ ? MAX_READ : Number(length);
-    if (most === 0) return [nothing, true];
+    const size = length > MAX_READ ? MAX_READ : Number(length);
+    if (size === 0) return [nothing, true];
     try {
-      const read = readSync(fd, scratch, 0, most, position(offset));
+      const read = readSync(fd, scratch, 0, size, position(offset));
       return [scratch.subarray(0, read), read === 0];
     } catch (error) {
       throw codeOf(error);
@@ -136,14 +136,14 @@ export class Descriptor {
   }
 
   stat() {
-    const seen = this.#seen;
-    this.#seen = undefined;
-    return attempt(() => shown(seen ?? (this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true }))));
+    const stat = this.#statOfOpen;
+    this.#statOfOpen = undefined;
+    return attempt(() => descriptorStat(stat ?? (this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true }))));
   }
 
   /** @param {PathFlags} follow @param {string} name */
   statAt(follow, name) {
-    return shown(this.#statOf(follow, name));
+    return descriptorStat(this.#statOf(follow, name));
   }
 
   /** Returns whether two descriptors are of one file or directory. @param {Descriptor} other */
@@ -184,7 +184,7 @@ export class Descriptor {
   readDirectory() {
     const directory = this.#dir();
     const { listings } = this.#files;
-    listings.checkRoom();
+    listings.checkCapacity();
     return attempt(() => listings.add(new DirectoryEntryStream(directory, listings)));
   }
 

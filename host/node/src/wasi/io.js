@@ -37,7 +37,7 @@ export class InputStream {
 }
 
 /** Maximum bytes kept of a guest's output, which in practice is the message of a panic. */
-const KEPT = 64 * 1024;
+const MAX_TEXT = 64 * 1024;
 
 /** Standard output or error. */
 export class OutputStream {
@@ -45,12 +45,12 @@ export class OutputStream {
   #decoder = new TextDecoder();
 
   checkWrite() {
-    return BigInt(KEPT);
+    return BigInt(MAX_TEXT);
   }
 
   /** @param {Uint8Array} bytes */
   write(bytes) {
-    if (this.#text.length < KEPT) this.#text += this.#decoder.decode(bytes, { stream: true });
+    if (this.#text.length < MAX_TEXT) this.#text += this.#decoder.decode(bytes, { stream: true });
   }
 
   /** @param {Uint8Array} bytes */
@@ -67,7 +67,7 @@ export class OutputStream {
   }
 
   /** Returns the output so far. */
-  said() {
+  text() {
     return this.#text.trim();
   }
 }

@@ -60,7 +60,7 @@ export function requestedMode(name) {
 export function setMode(dir, name, mode, accessControl) {
   const entry = dir.find(name);
   try {
-    accessControl.checkFound(dir, name, entry);
+    accessControl.checkExisting(dir, name, entry);
     const { stat } = entry;
     // Further names of a file can be outside of the root.
     const isAlone = stat.isFile() && stat.nlink === 1n;

@@ -12,7 +12,7 @@ const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 const PRIVATE = 0o600;
 
 /** Maximum number of names that `Absent` stores. */
-const MOST_ABSENT = 100;
+const MAX_ABSENT = 100;
 
 /** @typedef {import('./directory.js').Directory} Directory */
 /** @typedef {import('./entry.js').Entry} Entry */
@@ -42,7 +42,7 @@ const absent = {
   /** @param {string} name @param {any} error The reason why the open failed. */
   note(name, error) {
     if (error?.code !== 'ENOENT') return;
-    if (this.names.size >= MOST_ABSENT) this.names.clear();
+    if (this.names.size >= MAX_ABSENT) this.names.clear();
     this.names.add(name);
   },
 };
@@ -84,8 +84,8 @@ function openExisting(dir, name, how, flags, accessControl) {
   try {
     const { stat } = entry;
     checkType(stat, how);
-    accessControl.checkFound(dir, name, entry);
-    if (stat.isDirectory()) return { directory: dir.openFound(entry) };
+    accessControl.checkExisting(dir, name, entry);
+    if (stat.isDirectory()) return { directory: dir.openExisting(entry) };
     return { fd: entry.open(access(flags)), stat: flags.write ? undefined : stat };
   } finally {
     entry.close();
@@ -105,7 +105,7 @@ function create(dir, name, access) {
   const path = dir.entry(name);
   const fd = openSync(path, access | O_CREAT | O_EXCL | NEVER_WAIT, isPrivate(name) ? PRIVATE : 0o666);
   try {
-    if (dir instanceof PathDirectory) checkPlace(dir, path, fd);
+    if (dir instanceof PathDirectory) checkLocation(dir, path, fd);
     // The umask of this process can have removed bits.
     if (isPrivate(name)) fchmodSync(fd, PRIVATE);
     return fd;
@@ -116,7 +116,7 @@ function create(dir, name, access) {
 }
 
 /** Refuses a file that was created while another directory had the path of its directory. @param {PathDirectory} dir @param {string} path @param {number} fd */
-function checkPlace(dir, path, fd) {
+function checkLocation(dir, path, fd) {
   const stat = lstatSync(path, { bigint: true });
   dir.verify();
   if (!same(stat, fstatSync(fd, { bigint: true }))) throw 'no-entry';

@@ -27,7 +27,7 @@ class Resources {
   }
 
   /** Fails if one more resource would exceed the limit. */
-  checkRoom() {
+  checkCapacity() {
     if (this.#all.size >= this.#max) throw 'insufficient-memory';
   }
 

@@ -15,14 +15,14 @@ export class OwnLinks {
 
   /** @param {Directory} directory @param {string} name */
   add(directory, name) {
-    const stat = look(directory, name);
+    const stat = statOf(directory, name);
     if (stat) this.#known.set(stat, [...(this.#known.get(stat) ?? []), { directory, name }]);
   }
 
   /** Returns the number of names of a file that the guest created. */
   count(file) {
     const isStill = (/** @type {{directory: Directory, name: string}} */ { directory, name }) => {
-      const stat = look(directory, name);
+      const stat = statOf(directory, name);
       return stat !== undefined && same(stat, file);
     };
     return (this.#known.get(file) ?? []).filter(isStill).length;
@@ -30,7 +30,7 @@ export class OwnLinks {
 }
 
 /** Returns the present identity of a name in a directory, if it exists. @param {Directory} directory @param {string} name */
-function look(directory, name) {
+function statOf(directory, name) {
   try {
     return lstatSync(directory.entry(name), { bigint: true, throwIfNoEntry: false });
   } catch {

@@ -8,7 +8,7 @@
 import { datetime } from './clocks.js';
 
 /** @param {import('node:fs').BigIntStats} stat @returns {DescriptorStat} */
-export function shown(stat) {
+export function descriptorStat(stat) {
   return {
     type: typeOf(stat),
     linkCount: stat.nlink,

@@ -4,13 +4,13 @@
 export const IN_MEMORY = { root: '/workspace', outside: '/paddock-outside' };
 
 /** Makes the calls of a case one after the other, and returns their outcomes. */
-export async function drive(given, names, workspace) {
+export async function drive(testCase, names, workspace) {
   const [outcomes, noted] = [[], []];
-  for (const call of given.calls) {
+  for (const call of testCase.calls) {
     const args = call.raw ?? JSON.stringify(filled(call.arguments, names, outcomes));
     const { ok, result, text, changes, truncated } = await workspace.call(call.tool, args, { dialect: call.dialect });
     const outcome = { ok, [ok ? 'result' : 'error']: result, text, changes, truncated };
-    noted.push(normal(outcome, '', given.isAbsolute ? names : undefined));
+    noted.push(normal(outcome, '', testCase.isAbsolute ? names : undefined));
     outcomes.push(outcome);
   }
   return noted;
@@ -28,12 +28,12 @@ export function clear(text, names) {
 function filled(value, names, outcomes) {
   if (typeof value === 'string') {
     const [, index, path] = /^\$(\d+)\.(.*)$/s.exec(value) ?? [];
-    return index === undefined ? fill(value, names) : lookUp(outcomes[index], path);
+    return index === undefined ? fill(value, names) : valueAt(outcomes[index], path);
   }
   return mapped(value, (member) => filled(member, names, outcomes));
 }
 
-function lookUp(outcome, path) {
+function valueAt(outcome, path) {
   const value = path.split('.').reduce((value, name) => value?.[name], outcome?.result);
   if (value === undefined || value === null) throw new Error(`its result has no \`${path}\`: ${JSON.stringify(outcome)}`);
   return value;

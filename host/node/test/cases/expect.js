@@ -10,43 +10,43 @@ import { join } from 'node:path';
 import { readTree } from './tree.js';
 
 /** Maximum size of a file whose content is recorded, in bytes. */
-const KEPT = 16 * 1024;
+const MAX_PLAIN = 16 * 1024;
 
 /** Fails if results or tree are not as expected, byte for byte. */
-export function compare(given, observed) {
-  const expected = readFileSync(join(given.folder, 'result.json'), 'utf8');
+export function compare(testCase, observed) {
+  const expected = readFileSync(join(testCase.folder, 'result.json'), 'utf8');
   assert.equal(`${JSON.stringify(observed.outcomes, null, 2)}\n`, expected);
-  const tree = expectedTree(given);
+  const tree = expectedTree(testCase);
   if (!observed.modes) tree.rest.modes = bare([]);
-  assert.deepEqual(kept(given, observed), tree);
+  assert.deepEqual(recordedTree(testCase, observed), tree);
 }
 
-function expectedTree(given) {
-  const [files, rest] = [join(given.folder, 'expected'), join(given.folder, 'expected.json')];
+function expectedTree(testCase) {
+  const [files, rest] = [join(testCase.folder, 'expected'), join(testCase.folder, 'expected.json')];
   if (!existsSync(files) && !existsSync(rest)) {
-    return kept(given, { tree: given.start.tree, modes: given.start.modes });
+    return recordedTree(testCase, { tree: testCase.start.tree, modes: testCase.start.modes });
   }
   const plain = [...(existsSync(files) ? readTree(files) : [])].filter(([, node]) => node.kind === 'file');
   const recorded = existsSync(rest) ? JSON.parse(readFileSync(rest, 'utf8')) : {};
   return {
-    plain: bare(plain.map(([path, node]) => [escaped(path), shown(node.bytes)])),
+    plain: bare(plain.map(([path, node]) => [escaped(path), printable(node.bytes)])),
     rest: { entries: bare(Object.entries(recorded.entries ?? {})), modes: bare(Object.entries(recorded.modes ?? {})) },
   };
 }
 
-function kept(given, { tree, modes }) {
+function recordedTree(testCase, { tree, modes }) {
   // The object has no prototype, because a file may be named `__proto__`.
-  const kept = { plain: Object.create(null), rest: { entries: Object.create(null), modes: Object.create(null) } };
+  const record = { plain: Object.create(null), rest: { entries: Object.create(null), modes: Object.create(null) } };
   for (const [path, node] of tree) {
-    if (node.kind === 'file' && isPlain(path) && node.bytes.length <= KEPT) kept.plain[escaped(path)] = shown(node.bytes);
+    if (node.kind === 'file' && isPlain(path) && node.bytes.length <= MAX_PLAIN) record.plain[escaped(path)] = printable(node.bytes);
     else if (node.kind !== 'directory' || ![...tree.keys()].some((other) => other.startsWith(`${path}/`))) {
-      kept.rest.entries[escaped(path)] = described(node, given.start.tree.get(path));
+      record.rest.entries[escaped(path)] = described(node, testCase.start.tree.get(path));
     }
   }
   for (const [path, mode] of modes ?? []) {
-    if (given.start.modes.has(path) || (mode & 0o111) !== 0) kept.rest.modes[escaped(path)] = mode.toString(8).padStart(4, '0');
+    if (testCase.start.modes.has(path) || (mode & 0o111) !== 0) record.rest.modes[escaped(path)] = mode.toString(8).padStart(4, '0');
   }
-  return kept;
+  return record;
 }
 
 function described(node, before) {
@@ -56,7 +56,7 @@ function described(node, before) {
   if (before && isSame(node, before)) return 'as before';
   if (node.kind === 'sparse') return `${node.size} bytes`;
   const text = node.bytes.toString();
-  if (node.bytes.length <= KEPT && Buffer.from(text).equals(node.bytes)) return `text: ${text}`;
+  if (node.bytes.length <= MAX_PLAIN && Buffer.from(text).equals(node.bytes)) return `text: ${text}`;
   return `${node.bytes.length} bytes, sha256 ${createHash('sha256').update(node.bytes).digest('hex')}`;
 }
 
@@ -97,6 +97,6 @@ function bare(members) {
 }
 
 /** Returns bytes for a comparison, as text if they are readable. */
-function shown(bytes) {
+function printable(bytes) {
   return bytes.toString('latin1');
 }

@@ -7,13 +7,13 @@ import { pack, unpack } from './tree.js';
 const NOW = 1_750_000_000;
 
 /** Runs a case on a workspace in memory, which `create` makes with the policy of the case. */
-export async function inMemory(given, create) {
-  const workspace = await create(given.policy);
-  await workspace.loadTar(pack(withTargets(given.start, (target) => fill(target, IN_MEMORY)), NOW));
-  const outcomes = await drive(given, IN_MEMORY, workspace);
+export async function inMemory(testCase, create) {
+  const workspace = await create(testCase.policy);
+  await workspace.loadTar(pack(withTargets(testCase.start, (target) => fill(target, IN_MEMORY)), NOW));
+  const outcomes = await drive(testCase, IN_MEMORY, workspace);
   const tree = unpack(await workspace.saveTar());
   await workspace.close();
-  return { outcomes, tree: given.isAbsolute ? cleared(tree, IN_MEMORY) : tree };
+  return { outcomes, tree: testCase.isAbsolute ? cleared(tree, IN_MEMORY) : tree };
 }
 
 /** Returns the initial tree of a case with other link targets. */

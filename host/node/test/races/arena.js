@@ -15,7 +15,7 @@ export const CANARY = 'CANARY-8d0f36a1c47e';
 export const ONLY_OUTSIDE = 'only-outside-2f9b';
 
 /** Paths that are never swapped. */
-const KEPT = ['state', 'ws/copied', 'ws/copied-link', 'ws/moved'];
+const STORED = ['state', 'ws/copied', 'ws/copied-link', 'ws/moved'];
 
 export class Arena {
   top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-races-')));
@@ -28,7 +28,7 @@ export class Arena {
     for (const name of ['d/f', 'd/g', 'd/m', 'x/f', 'x/g', 'l', 'p', 'a', 'b', 'plain']) writeFileSync(this.at('ws', name), 'inside\n');
     for (const name of ['spare/link', 'ws/y']) symlinkSync('../outside', this.at(name));
     execFileSync('mkfifo', [this.at('spare/fifo')]);
-    this.#outside = look(this.at('outside'));
+    this.#outside = snapshot(this.at('outside'));
   }
 
   at(...names) {
@@ -56,12 +56,12 @@ export class Arena {
 
   /** Fails if anything outside has changed. */
   checkOutside() {
-    assert.deepEqual(look(this.at('outside')), this.#outside, 'something outside was changed');
+    assert.deepEqual(snapshot(this.at('outside')), this.#outside, 'something outside was changed');
   }
 
   /** Fails if content from outside is in the backups, or was copied or moved to a name that is not swapped. */
-  checkKept() {
-    for (const name of KEPT) if (existsSync(this.at(name))) check(this.at(name));
+  checkStored() {
+    for (const name of STORED) if (existsSync(this.at(name))) check(this.at(name));
   }
 
   /** Fails if content from outside is anywhere in the workspace, after the swapping has ended. */
@@ -71,16 +71,16 @@ export class Arena {
 }
 
 function check(path) {
-  for (const [found, { content }] of Object.entries(look(path))) {
-    assert.ok(!content?.includes(CANARY), `${found} holds what was outside`);
-    assert.ok(!found.includes(ONLY_OUTSIDE), `${found} was outside`);
+  for (const [name, { content }] of Object.entries(snapshot(path))) {
+    assert.ok(!content?.includes(CANARY), `${name} holds what was outside`);
+    assert.ok(!name.includes(ONLY_OUTSIDE), `${name} was outside`);
   }
 }
 
 /** Returns the mode, modification time and content of an entry and of all entries below it. */
-function look(path) {
+function snapshot(path) {
   const stat = lstatSync(path, { bigint: true });
-  const below = stat.isDirectory() ? readdirSync(path).map((name) => look(join(path, name))) : [];
+  const below = stat.isDirectory() ? readdirSync(path).map((name) => snapshot(join(path, name))) : [];
   const content = stat.isFile() ? readFileSync(path, 'latin1') : undefined;
   return Object.assign({ [path]: { mode: stat.mode, changed: stat.mtimeNs, content } }, ...below);
 }

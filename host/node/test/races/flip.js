@@ -9,8 +9,8 @@ process.chdir(process.argv[2]);
 const parent = process.ppid;
 process.send?.('started');
 while (process.ppid === parent) {
-  cover('ws/l', (made) => symlinkSync('../outside/f', made));
-  cover('ws/p', (made) => linkSync('spare/fifo', made));
+  cover('ws/l', (link) => symlinkSync('../outside/f', link));
+  cover('ws/p', (link) => linkSync('spare/fifo', link));
   exchangeAll();
   uncover('ws/l');
   uncover('ws/p');
@@ -33,15 +33,15 @@ function exchange(one, other) {
 /** Replaces a file by another entry in one rename. The entry is created each time, because a call may write to it. */
 function cover(file, make) {
   make('spare/made');
-  linkSync(file, keptOf(file));
+  linkSync(file, storedCopyOf(file));
   renameSync('spare/made', file);
 }
 
 function uncover(file) {
-  renameSync(keptOf(file), file);
+  renameSync(storedCopyOf(file), file);
 }
 
-function keptOf(file) {
+function storedCopyOf(file) {
   return file.replace('ws', 'spare');
 }
 

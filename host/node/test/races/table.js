@@ -18,9 +18,9 @@ export class Table {
    * ended the call.
    */
   count({ operation, tool, args, attempts }, outcome, took) {
-    const told = JSON.stringify(outcome);
-    const isSound = !told.includes(CANARY) && !told.includes(ONLY_OUTSIDE) && !BROKEN.test(told);
-    assert.ok(isSound, `${tool} ${JSON.stringify(args)}: ${told}`);
+    const text = JSON.stringify(outcome);
+    const isSound = !text.includes(CANARY) && !text.includes(ONLY_OUTSIDE) && !BROKEN.test(text);
+    assert.ok(isSound, `${tool} ${JSON.stringify(args)}: ${text}`);
     const refused = outcome.ok ? refusals(outcome.result, tool, attempts) : attempts;
     for (const counts of [(this.rows[operation] ??= row()), this.all]) {
       counts.calls += 1;

@@ -95,9 +95,9 @@ def add_workspace(command: argparse.ArgumentParser) -> None:
 
 def opened(arguments: argparse.Namespace) -> Workspace:
     first, *further = [root(text) for text in arguments.root or ["."]]
-    said = policy(arguments)
+    settings = policy(arguments)
     workspace = Workspace(
-        first, policy=said, read_only=arguments.read_only, mounts=further, state_dir=arguments.state_dir
+        first, policy=settings, read_only=arguments.read_only, mounts=further, state_dir=arguments.state_dir
     )
     if arguments.policy is None:
         check_others(workspace)
@@ -137,7 +137,7 @@ def refuse_other(path: str) -> None:
 def run_call(arguments: argparse.Namespace) -> int:
     with opened(arguments) as workspace:
         outcome = called(workspace, arguments)
-    show(outcome.to_json())
+    print_line(outcome.to_json())
     return 0 if outcome.ok else TOOL_FAILED
 
 
@@ -158,7 +158,7 @@ def run_batch(arguments: argparse.Namespace) -> int:
             if line.strip():
                 outcome = one_of_batch(workspace, line, arguments.dialect)
                 ok = ok and outcome.ok
-                show(outcome.to_json())
+                print_line(outcome.to_json())
     return 0 if ok else TOOL_FAILED
 
 
@@ -167,22 +167,22 @@ def one_of_batch(workspace: Workspace, line: bytes, dialect: str) -> Outcome:
         call = json.loads(line)
         if not isinstance(call, dict) or not call.keys() <= {"tool", "arguments", "dialect"}:
             raise ValueError("it has other members")
-        tool, given, dialect = call["tool"], call.get("arguments", {}), call.get("dialect", dialect)
+        tool, call_arguments, dialect = call["tool"], call.get("arguments", {}), call.get("dialect", dialect)
         if not isinstance(tool, str) or not isinstance(dialect, str):
             raise ValueError("a name is a text")
     except (KeyError, ValueError) as cause:
         message = f'a line is {{"tool", "arguments", "dialect"}}: {cause}'
         return Outcome.failed(ToolError("invalid-argument", message))
-    return workspace.call(tool, compact(given), dialect=dialect)
+    return workspace.call(tool, compact(call_arguments), dialect=dialect)
 
 
 def run_tools(arguments: argparse.Namespace) -> int:
     try:
-        found: Any = tools(arguments.dialect, arguments.format)
+        definitions: Any = tools(arguments.dialect, arguments.format)
     except ToolError as error:
-        show(Outcome.failed(error).to_json())
+        print_line(Outcome.failed(error).to_json())
         return TOOL_FAILED
-    show(json.dumps(found, ensure_ascii=False, indent=2))
+    print_line(json.dumps(definitions, ensure_ascii=False, indent=2))
     return 0
 
 
@@ -196,7 +196,7 @@ def run_component(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def show(line: str) -> None:
+def print_line(line: str) -> None:
     # The client may wait for this line before it writes the next one.
     sys.stdout.buffer.write(line.encode() + b"\n")
     sys.stdout.buffer.flush()

@@ -30,7 +30,7 @@ class Refused(str):
     """A refusal, with the reason that the guest reports."""
 
 
-Said = Optional[Union[Grant, Refused]]
+DecisionForGuest = Optional[Union[Grant, Refused]]
 
 
 class ApprovalSigner:
@@ -38,7 +38,7 @@ class ApprovalSigner:
 
     def __init__(self) -> None:
         self._key = os.urandom(32)
-        self._given: dict[str, float] = {}
+        self._open_grants: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def key(self) -> str:
@@ -48,23 +48,23 @@ class ApprovalSigner:
     def grant(self, plan: Plan, seconds: float) -> Grant:
         """Returns a grant for the plan, valid for that time."""
         expires = time.time() + seconds
-        said = f"{int(expires * 1000):x}.{os.urandom(16).hex()}"
-        message = f"paddock approval 1\n{said}\n{plan.digest}"
-        grant = Grant(f"{said}.{hmac.new(self._key, message.encode(), hashlib.sha256).hexdigest()}")
+        validity = f"{int(expires * 1000):x}.{os.urandom(16).hex()}"
+        message = f"paddock approval 1\n{validity}\n{plan.digest}"
+        grant = Grant(f"{validity}.{hmac.new(self._key, message.encode(), hashlib.sha256).hexdigest()}")
         with self._lock:
-            self._given = {known: until for known, until in self._given.items() if until > time.time()}
-            self._given[grant] = expires
+            self._open_grants = {known: until for known, until in self._open_grants.items() if until > time.time()}
+            self._open_grants[grant] = expires
         return grant
 
     def take(self, grant: str) -> Grant | Refused:
         """Returns the decision of a grant for the guest. A grant is valid once."""
         with self._lock:
-            expires = self._given.pop(grant, None)
+            expires = self._open_grants.pop(grant, None)
         if expires is None:
             return Refused("the approval was used before, or not given here")
         return Grant(grant) if expires > time.time() else Refused("the approval came too late")
 
-    def decided(self, plan: Plan, decision: Decision) -> Said:
+    def decided(self, plan: Plan, decision: Decision) -> DecisionForGuest:
         """Returns a decision for the guest, or None if it is still open."""
         if decision is None:
             return None

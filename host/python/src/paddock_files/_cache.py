@@ -43,9 +43,9 @@ def load(engine: Engine, above: Directory, name: str) -> Component | None:
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
         # Tools could change a file through another hard link.
-        if not is_safe(found, stat.S_ISREG) or found.st_nlink > 1:
+        if not is_safe(status, stat.S_ISREG) or status.st_nlink > 1:
             return None
         return deserialized(engine, descriptor)
     except (OSError, WasmtimeError):
@@ -85,15 +85,15 @@ def file_name(wasm: bytes) -> str:
     # By the name of its metadata's folder: asking for the version proper takes longer than loading the component.
     package = Path(wasmtime.__file__).parent
     version = next(package.parent.glob("wasmtime-*.dist-info"), package).name
-    told = f"{version}\n{platform.system()}\n{platform.machine()}\n".encode()
-    return f"python-{hashlib.sha256(told + wasm).hexdigest()[:32]}.cwasm"
+    version_text = f"{version}\n{platform.system()}\n{platform.machine()}\n".encode()
+    return f"python-{hashlib.sha256(version_text + wasm).hexdigest()[:32]}.cwasm"
 
 
 def path() -> Path | None:
     """Returns the path of the user's cache directory."""
-    given = absolute("PADDOCK_CACHE_DIR")
-    if given is not None:
-        return given
+    configured = absolute("PADDOCK_CACHE_DIR")
+    if configured is not None:
+        return configured
     cache = absolute("XDG_CACHE_HOME")
     return below_home(".cache/paddock") if cache is None else cache / "paddock"
 
@@ -114,8 +114,8 @@ def directory() -> Directory | None:
     global _held
     with _opening:
         if _held is None:
-            given = path()
-            _held = Held(None if given is None else opened(given))
+            location = path()
+            _held = Held(None if location is None else opened(location))
         return _held.directory
 
 
@@ -125,16 +125,16 @@ def held_path() -> str | None:
     return None if known is None else known.current_path()
 
 
-def opened(given: Path) -> Directory | None:
+def opened(location: Path) -> Directory | None:
     """Opens or creates the directory, unless it is a link or another user can write to it."""
     try:
-        above = resolve(given.parent).location
-        found = above.directory
-        for name in (*above.names, given.name):
-            if not found.has(name):
-                make(found, name)
-            found = found.child(name)
-        return found if is_safe(os.fstat(found.descriptor), stat.S_ISDIR) else None
+        above = resolve(location.parent).location
+        directory_above = above.directory
+        for name in (*above.names, location.name):
+            if not directory_above.has(name):
+                make(directory_above, name)
+            directory_above = directory_above.child(name)
+        return directory_above if is_safe(os.fstat(directory_above.descriptor), stat.S_ISDIR) else None
     except OSError:
         return None
 
@@ -147,6 +147,6 @@ def make(above: Directory, name: str) -> None:
         return
 
 
-def is_safe(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
+def is_safe(status: os.stat_result, kind: Callable[[int], bool]) -> bool:
     """Returns whether it has the expected type, and no other user can change it."""
-    return kind(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    return kind(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _effect
-from ._approval import Approver, ApprovalSigner, Grant, Refused, Said
+from . import _tool_traits
+from ._approval import Approver, ApprovalSigner, DecisionForGuest, Grant, Refused
 from ._budget import CallBudget
 from ._convert import check_text, lift, lower
 from ._operations import Operations
@@ -39,10 +39,10 @@ UNREADABLE = "cannot read PADDOCK_POLICY: "
 class Calls(Operations):
     """The methods of every kind of workspace."""
 
-    def __init__(self, policy: Policy, signer: ApprovalSigner, told: str, approver: Approver | None) -> None:
+    def __init__(self, policy: Policy, signer: ApprovalSigner, environment: str, approver: Approver | None) -> None:
         self._policy = policy
         self._signer = signer
-        self._told = told
+        self._environment = environment
         self._approver = approver
         self._closed = False
         self._check_policy()
@@ -72,13 +72,13 @@ class Calls(Operations):
             approver: Approver of this call, in place of the workspace's own approver.
         """
         try:
-            given = {"dialect": dialect, "tool": tool, "arguments": argument_text(arguments)}
-            for name, text in given.items():
+            texts = {"dialect": dialect, "tool": tool, "arguments": argument_text(arguments)}
+            for name, text in texts.items():
                 check_text(name, text)
-            asked = [("string", text) for text in given.values()]
-            called, error, plan = self._run_asking(
-                lambda sandbox, budget: with_error(sandbox.call(budget, "tools", "call", *asked)),
-                _effect.changes(dialect, tool),
+            values = [("string", text) for text in texts.values()]
+            called, error, plan = self._run_with_approval(
+                lambda sandbox, budget: with_error(sandbox.call(budget, "tools", "call", *values)),
+                _tool_traits.changes(dialect, tool),
                 timeout=timeout,
                 grant=grant,
                 approver=approver,
@@ -120,12 +120,12 @@ class Calls(Operations):
             answer = lift(("result", result), sandbox.call(budget, interface, function, lowered))
             return answer, answer if isinstance(answer, ToolError) else None
 
-        answer, error, _ = self._run_asking(body, changing)
+        answer, error, _ = self._run_with_approval(body, changing)
         if error is not None:
             raise error
         return answer
 
-    def _run_asking(
+    def _run_with_approval(
         self,
         body: Body[Answer],
         changing: bool,
@@ -139,27 +139,27 @@ class Calls(Operations):
         Returns its answer, the error in it, and the plan that still needs approval.
         """
 
-        def attempt(said: Said) -> tuple[Answer, ToolError | None, Plan | None]:
+        def attempt(verdict: DecisionForGuest) -> tuple[Answer, ToolError | None, Plan | None]:
             budget = self._budget(timeout)
-            return self._run(lambda sandbox: self._decided(sandbox, budget, said, body), changing, budget)
+            return self._run(lambda sandbox: self._decided(sandbox, budget, verdict, body), changing, budget)
 
-        asked = attempt(None if grant is None else self._signer.take(grant))
+        answer = attempt(None if grant is None else self._signer.take(grant))
         approver = approver or self._approver
         # The files may have changed while a person decided. The person then decides about the new plan.
         for _ in range(MAX_QUESTIONS):
-            plan = asked[2]
-            said = None if plan is None or approver is None else self._signer.decided(plan, approver(plan))
-            if said is None:
+            plan = answer[2]
+            verdict = None if plan is None or approver is None else self._signer.decided(plan, approver(plan))
+            if verdict is None:
                 break
-            asked = attempt(said)
-        return asked
+            answer = attempt(verdict)
+        return answer
 
     def _decided(
-        self, sandbox: Sandbox, budget: CallBudget, said: Said, body: Body[Answer]
+        self, sandbox: Sandbox, budget: CallBudget, verdict: DecisionForGuest, body: Body[Answer]
     ) -> tuple[Answer, ToolError | None, Plan | None]:
         """Makes a call with this decision, and returns its plan too if it needs approval."""
-        if said is not None:
-            decision = Tagged("refused" if isinstance(said, Refused) else "approved", str(said))
+        if verdict is not None:
+            decision = Tagged("refused" if isinstance(verdict, Refused) else "approved", str(verdict))
             sandbox.call(budget, "approval", "decide", (("variant", "string"), decision), has_result=False)
         answer, error = body(sandbox, budget)
         if error is None or error.code != "approval-required":
@@ -171,7 +171,7 @@ class Calls(Operations):
         return CallBudget(own if timeout is None else min(timeout, own))
 
     def _sandbox_config(self, roots: tuple[Root, ...] = ()) -> SandboxConfig:
-        return SandboxConfig(roots, self._told, self._policy.max_memory_bytes)
+        return SandboxConfig(roots, self._environment, self._policy.max_memory_bytes)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -180,8 +180,8 @@ class Calls(Operations):
 
     def _check_policy(self) -> None:
         """Has a guest read the policy's names and types."""
-        asked = [("string", text) for text in (DIALECT, "stat", '{"path":"."}')]
-        _, error = with_error(_effect.bare("tools", "call", *asked, around=self._sandbox_config()))
+        values = [("string", text) for text in (DIALECT, "stat", '{"path":"."}')]
+        _, error = with_error(_tool_traits.bare("tools", "call", *values, around=self._sandbox_config()))
         if error is not None and error.message.startswith(UNREADABLE):
             raise PolicyError(f"wrong policy: {error.message.removeprefix(UNREADABLE)}")
 

@@ -34,9 +34,9 @@ def lift(shape: Shape, value: Any) -> Any:
     if isinstance(value, dict):
         from .types import RECORDS
 
-        made, fields = RECORDS[shape]
-        assert made is not None, shape
-        return made(*[of if type(of := value[name]) in PLAIN else lift(inner, of) for name, inner in fields])
+        record_type, fields = RECORDS[shape]
+        assert record_type is not None, shape
+        return record_type(*[of if type(of := value[name]) in PLAIN else lift(inner, of) for name, inner in fields])
     return value
 
 
@@ -66,9 +66,9 @@ def lower_value(name: str, shape: Shape, value: object) -> Any:
             raise wrong(name, "one of " + ", ".join(f"`{case}`" for case in sorted(ENUMS[shape])), value)
         return value
     if shape in RECORDS:
-        made, fields = RECORDS[shape]
-        if made is None or not isinstance(value, made):
-            raise wrong(name, f"a `{made.__name__ if made else shape}`", value)
+        record_type, fields = RECORDS[shape]
+        if record_type is None or not isinstance(value, record_type):
+            raise wrong(name, f"a `{record_type.__name__ if record_type else shape}`", value)
         return lower(shape, [getattr(value, field.replace("-", "_")) for field, _ in fields])
     return lower_scalar(name, shape, value)
 
@@ -97,6 +97,6 @@ def check_text(name: str, text: str) -> None:
 
 
 def wrong(name: str, wanted: str, value: object) -> ToolError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else shown[:60] + "…"
-    return ToolError("invalid-argument", f"`{name.replace('-', '_')}` is {shown}, which is not {wanted}")
+    text = repr(value)
+    text = text if len(text) <= 60 else text[:60] + "…"
+    return ToolError("invalid-argument", f"`{name.replace('-', '_')}` is {text}, which is not {wanted}")

@@ -25,10 +25,10 @@ STUCK_TICKS = 20
 
 def component_bytes() -> bytes:
     """Returns the bytes of the component: of the file that `PADDOCK_COMPONENT` names, or of the package."""
-    given = os.environ.get("PADDOCK_COMPONENT")
+    configured = os.environ.get("PADDOCK_COMPONENT")
     try:
-        if given:
-            return Path(given).read_bytes()
+        if configured:
+            return Path(configured).read_bytes()
         return Path(__file__).with_name("paddock.wasm").read_bytes()
     except OSError as cause:
         raise ComponentError(f"cannot read the component: {cause}; {where_from()}") from None
@@ -36,9 +36,9 @@ def component_bytes() -> bytes:
 
 def where_from() -> str:
     """Returns the hint for a component that is missing or has another version."""
-    given = os.environ.get("PADDOCK_COMPONENT")
-    if given:
-        return f"PADDOCK_COMPONENT names `{given}`; without it the one in the wheel is taken"
+    configured = os.environ.get("PADDOCK_COMPONENT")
+    if configured:
+        return f"PADDOCK_COMPONENT names `{configured}`; without it the one in the wheel is taken"
     return "the wheel has it inside: install it with `pip install ./host/python`, or set PADDOCK_COMPONENT to one"
 
 
@@ -69,12 +69,12 @@ class Runtime:
         if known is not None:
             return known
         within = self.component.get_export_index(f"paddock:files/{interface}@{VERSION}")
-        found = None if within is None else self.component.get_export_index(function, within)
-        if found is None:
+        index = None if within is None else self.component.get_export_index(function, within)
+        if index is None:
             lacks = f"the component has no `{interface}.{function}`, so it is of another version"
             raise ComponentError(f"{lacks}; {where_from()}")
-        self._exports[interface, function] = found
-        return found
+        self._exports[interface, function] = index
+        return index
 
 
 _runtime: Runtime | None = None

@@ -50,7 +50,7 @@ class MountTable:
 
     def aliases(self, location: Location) -> list[Location]:
         """Returns `location` and every other path that a mount gives it."""
-        found = [location]
+        locations = [location]
         same, path = self._same_file_system(location)
         for entry in same:
             rest = relative(path, entry.source)
@@ -59,8 +59,8 @@ class MountTable:
             other = resolve(join(entry.point, rest))
             # Another mount may cover this one.
             if other.failure is None and other.location.directory.identity == location.directory.identity:
-                found.append(Location(other.location.steps, location.names))
-        return found
+                locations.append(Location(other.location.steps, location.names))
+        return locations
 
     def parts(self, location: Location) -> list[Location]:
         """Returns the further mount points of entries in the directory at `location`."""
@@ -96,7 +96,7 @@ def parse(line: bytes) -> MountEntry:
 
 
 def unescaped(field: bytes) -> str:
-    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), field))
+    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))
 
 
 def mount_number(directory: Directory) -> int | None:

@@ -49,7 +49,7 @@ class Root:
     aliases: tuple[str, ...] = ()
     """The absolute path by which the caller named the directory, if it is not the real path."""
 
-    def for_looks(self) -> Root:
+    def for_reads(self) -> Root:
         return replace(self, access="read-only")
 
 
@@ -60,8 +60,8 @@ class OpenedRoot(NamedTuple):
     requested_path: str
     resolved: ResolvedPath
 
-    def for_looks(self) -> OpenedRoot:
-        return self._replace(root=self.root.for_looks())
+    def for_reads(self) -> OpenedRoot:
+        return self._replace(root=self.root.for_reads())
 
 
 def roots(workspace: Mount, further: Iterable[Mount], policy: Policy, table: MountTable) -> list[OpenedRoot]:
@@ -69,58 +69,59 @@ def roots(workspace: Mount, further: Iterable[Mount], policy: Policy, table: Mou
     further = list(further)
     named = [mount.guest for mount in further if mount.guest is not None]
     taken = {WORKSPACE, STATE, OVERLAY, *named}
-    found = [opened(workspace, WORKSPACE)]
+    all_roots = [opened(workspace, WORKSPACE)]
     for mount in further:
         new = opened(mount, mount.guest) if mount.guest is not None else with_free_name(opened(mount), taken)
-        if new.root.guest in [known.root.guest for known in found]:
+        if new.root.guest in [known.root.guest for known in all_roots]:
             raise OpenError(f"cannot mount `{new.root.guest}`: two roots have that guest path")
         if new.root.guest in (STATE, OVERLAY):
             raise OpenError(f"cannot mount `{new.root.guest}`: it is the state directory's")
-        found.append(new)
+        all_roots.append(new)
     allowed = [opened(Mount(path, read_only=access == "read-only")) for path, access in policy.allowed_directories]
     for new in allowed:
-        add(found, taken, new)
+        add(all_roots, taken, new)
     if policy.mode == "unrestricted":
-        add(found, taken, opened(Mount("/")), name="host")
-    for each in [*found, *allowed]:
-        check_links(f"the root `{each.requested_path}`", each.resolved, found, table)
-    return with_settled_rights(found, policy.read_only)
+        add(all_roots, taken, opened(Mount("/")), name="host")
+    for each in [*all_roots, *allowed]:
+        check_links(f"the root `{each.requested_path}`", each.resolved, all_roots, table)
+    return with_settled_rights(all_roots, policy.read_only)
 
 
-def add(found: list[OpenedRoot], taken: set[str], new: OpenedRoot, name: str | None = None) -> None:
+def add(all_roots: list[OpenedRoot], taken: set[str], new: OpenedRoot, name: str | None = None) -> None:
     """Adds the directories that the policy allows. An existing root keeps its guest path, and can lose a right."""
-    for index, known in enumerate(found):
+    for index, known in enumerate(all_roots):
         if known.root.host == new.root.host and known.root.directory.identity == new.root.directory.identity:
-            found[index] = known.for_looks() if new.root.access == "read-only" else known
+            all_roots[index] = known.for_reads() if new.root.access == "read-only" else known
             return
-    found.append(with_free_name(new, taken, name))
+    all_roots.append(with_free_name(new, taken, name))
 
 
 def opened(mount: Mount, guest: str = "/unnamed") -> OpenedRoot:
     """Resolves a root's path once, and holds the directory open. The path is not resolved again."""
-    shown = os.fsdecode(mount.path)
+    path_text = os.fsdecode(mount.path)
     try:
-        resolved = resolve(shown)
+        resolved = resolve(path_text)
     except OSError as cause:
-        raise OpenError(f"cannot open the root {shown!r}: {cause.strerror}") from None
+        raise OpenError(f"cannot open the root {path_text!r}: {cause.strerror}") from None
     if resolved.failure is not None:
         missing = f"{resolved.failure.cause}; it has to be a directory"
         is_file = resolved.failure.errno == errno.ENOTDIR
-        raise OpenError(f"cannot open the root `{shown}`: {'it is no directory' if is_file else missing}")
+        raise OpenError(f"cannot open the root `{path_text}`: {'it is no directory' if is_file else missing}")
     host = resolved.location.path
     if not is_utf8(host):
-        raise OpenError(f"cannot open the root {shown!r}: its path is not UTF-8")
+        raise OpenError(f"cannot open the root {path_text!r}: its path is not UTF-8")
     name = guest.removeprefix("/")
     if not guest.startswith("/") or name in ("", ".", "..") or any(odd in name for odd in "/\\\0"):
         raise OpenError(f"cannot mount `{guest}`: a guest path is `/` and one name")
     access: Access = "read-only" if mount.read_only else "read-write"
-    given = os.path.join(os.getcwd(), shown)
-    has_parents = ".." in given.split("/")
-    aliases = () if has_parents or os.path.normpath(given) == host or not is_utf8(given) else (os.path.normpath(given),)
-    return OpenedRoot(Root(host, guest, access, resolved.location.directory, aliases), shown, resolved)
+    absolute = os.path.join(os.getcwd(), path_text)
+    has_parents = ".." in absolute.split("/")
+    normal = os.path.normpath(absolute)
+    aliases = () if has_parents or normal == host or not is_utf8(absolute) else (normal,)
+    return OpenedRoot(Root(host, guest, access, resolved.location.directory, aliases), path_text, resolved)
 
 
-def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], table: MountTable) -> None:
+def check_links(what: str, resolved: ResolvedPath, all_roots: Iterable[OpenedRoot], table: MountTable) -> None:
     """Refuses a path on which a link in a root leads out of that root, because the content of a root must not decide
     which other directory is opened. Every setting that names a directory is checked here.
 
@@ -128,7 +129,7 @@ def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], 
     """
     links = [alias for link in resolved.links for alias in table.aliases(link)]
     ends = table.aliases(resolved.location) if links else []
-    for known in found:
+    for known in all_roots:
         top = known.root.directory.identity
         if any(link.is_below(top) for link in links) and not any(end.is_below(top) for end in ends):
             end = resolved.location.path
@@ -136,10 +137,10 @@ def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], 
             raise OpenError(f"cannot open {what}: {cause}")
 
 
-def with_settled_rights(found: list[OpenedRoot], read_only: bool) -> list[OpenedRoot]:
+def with_settled_rights(all_roots: list[OpenedRoot], read_only: bool) -> list[OpenedRoot]:
     """Gives roots that are one directory the narrower of their rights, and applies the policy's `read_only`."""
-    narrow = {known.root.directory.identity for known in found if known.root.access == "read-only"}
-    return [known.for_looks() if read_only or known.root.directory.identity in narrow else known for known in found]
+    narrow = {known.root.directory.identity for known in all_roots if known.root.access == "read-only"}
+    return [known.for_reads() if read_only or known.root.directory.identity in narrow else known for known in all_roots]
 
 
 def with_free_name(new: OpenedRoot, taken: set[str], name: str | None = None) -> OpenedRoot:

@@ -30,7 +30,7 @@ class OwnPath(NamedTuple):
     resolved: ResolvedPath
 
 
-class ToldPaths(NamedTuple):
+class ReportedPaths(NamedTuple):
     """Paths for the guest, absolute below the roots' own paths."""
 
     private: list[str]
@@ -44,11 +44,11 @@ class ToldPaths(NamedTuple):
 class HeldPaths:
     """Finds the paths by which roots of a workspace contain a location."""
 
-    def __init__(self, found: list[OpenedRoot], table: MountTable) -> None:
+    def __init__(self, all_roots: list[OpenedRoot], table: MountTable) -> None:
         self._table = table
-        self._aliases = [(each.root, table.aliases(each.resolved.location)) for each in found]
+        self._aliases = [(each.root, table.aliases(each.resolved.location)) for each in all_roots]
 
-    def told(self, own: Iterable[OwnPath], blocked: list[str]) -> ToldPaths:
+    def reported_paths(self, own: Iterable[OwnPath], blocked: list[str]) -> ReportedPaths:
         """Finds the paths. Raises `OpenError` if a path that must be closed cannot be passed to the guest."""
         private, fixed = list[str](), list[str]()
         for each in own:
@@ -61,7 +61,7 @@ class HeldPaths:
                     fixed += self._paths(alias, f"a link to {each.what}", each.way_out)
         fixed += self._read_only()
         blocked = [*self._blocked(blocked), *self._inner_blocked(blocked)]
-        return ToldPaths(list(dict.fromkeys(private)), list(dict.fromkeys(fixed)), blocked)
+        return ReportedPaths(list(dict.fromkeys(private)), list(dict.fromkeys(fixed)), blocked)
 
     def _paths(self, location: Location, what: str, way_out: str) -> Iterator[str]:
         """Returns the paths by which roots contain `location`, below each root's own path."""
@@ -105,7 +105,7 @@ class HeldPaths:
 
     def _blocked(self, blocked: list[str]) -> list[str]:
         """Returns the real paths of absolute blocked paths, and the paths by which roots contain them."""
-        found = list[str]()
+        paths = list[str]()
         for path in blocked:
             if not os.path.isabs(path):
                 continue
@@ -114,12 +114,12 @@ class HeldPaths:
             except OSError as cause:
                 raise PolicyError(f"wrong policy: `blocked_directories`: {path!r}: {cause.strerror}") from None
             if is_utf8(location.path):
-                found.append(location.path)
+                paths.append(location.path)
             for alias in self._table.aliases(location):
-                found += self._paths(alias, "a blocked directory", "move it, or block a directory above it")
+                paths += self._paths(alias, "a blocked directory", "move it, or block a directory above it")
             if not location.names:
-                found += [root.host for root in self._roots_in(location)]
-        return found
+                paths += [root.host for root in self._roots_in(location)]
+        return paths
 
 
 def own_paths(state: ResolvedPath | None, table: MountTable) -> Iterator[OwnPath]:

@@ -113,17 +113,17 @@ def names_something(path: object) -> bool:
 
 
 def listed(settings: dict[str, Any], name: str) -> list[Any]:
-    found = settings.get(name, [])
-    if not isinstance(found, list):
+    values = settings.get(name, [])
+    if not isinstance(values, list):
         raise PolicyError(f"wrong policy: `{name}` is a list")
-    return found
+    return values
 
 
 def number(limits: dict[str, Any], name: str, default: int) -> int:
-    found = limits.get(name, default)
-    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < 2**64:
-        raise PolicyError(f"wrong policy: `limits.{name}` is a whole number, not {found!r}")
-    return found
+    value = limits.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**64:
+        raise PolicyError(f"wrong policy: `limits.{name}` is a whole number, not {value!r}")
+    return value
 
 
 def allowed(directory: object) -> tuple[str, Access]:
@@ -146,12 +146,12 @@ def environment(
     `blocked` are further paths of blocked directories: the guest compares paths, and does not know the links of the
     host.
     """
-    told = dict(policy.settings)
+    settings = dict(policy.settings)
     known = blocked_directories(policy)
     if more := [path for path in dict.fromkeys(blocked) if path not in known]:
-        told["blocked_directories"] = [*known, *more]
-    told["backend"] = backend
-    told["roots"] = [
+        settings["blocked_directories"] = [*known, *more]
+    settings["backend"] = backend
+    settings["roots"] = [
         {
             "guest": root.guest,
             "host": root.host,
@@ -161,8 +161,8 @@ def environment(
         }
         for root in roots
     ]
-    told["host"] = {**host, "name_case": "snake_case"}
-    return compact(told)
+    settings["host"] = {**host, "name_case": "snake_case"}
+    return compact(settings)
 
 
 def blocked_directories(policy: Policy) -> list[str]:

@@ -38,13 +38,13 @@ class SandboxConfig:
 class Stderr:
     """The start of a guest's output to standard error."""
 
-    kept: bytearray = field(default_factory=bytearray)
+    stored: bytearray = field(default_factory=bytearray)
 
     def write(self, data: bytes) -> None:
-        self.kept += data[: STDERR_BYTES - len(self.kept)]
+        self.stored += data[: STDERR_BYTES - len(self.stored)]
 
     def text(self) -> str:
-        return self.kept.decode(errors="replace").strip()
+        return self.stored.decode(errors="replace").strip()
 
 
 class Sandbox:
@@ -72,12 +72,12 @@ class Sandbox:
         self, budget: CallBudget, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
     ) -> Any:
         """Calls a function with arguments and their shapes. Raises `ToolError` if the guest was ended."""
-        found = self._instance.get_func(self._store, self._runtime.export(interface, function))
-        assert found is not None, function
+        function_export = self._instance.get_func(self._store, self._runtime.export(interface, function))
+        assert function_export is not None, function
         self._store.set_epoch_deadline(budget.ticks())
         call = self._runtime.clock.begin()
         try:
-            return _values.call(found, self._store, arguments, has_result=has_result)
+            return _values.call(function_export, self._store, arguments, has_result=has_result)
         except WasmtimeError as trap:
             raise self._explain(trap, budget) from None
         finally:
@@ -95,15 +95,15 @@ class Sandbox:
 
     def _explain(self, trap: WasmtimeError, budget: CallBudget) -> ToolError:
         """Returns the error for a guest that was ended."""
-        cause, said = str(trap), self._stderr.text()
+        cause, message = str(trap), self._stderr.text()
         if budget.is_over() or "wasm trap: interrupt" in cause:
             hint = "ask for less at once: a narrower path or glob, a smaller limit"
             return ToolError("limit-exceeded", "the call used up its time and was ended", hint=hint)
-        if "memory allocation of" in said or "exceeds memory limits" in cause:
+        if "memory allocation of" in message or "exceeds memory limits" in cause:
             hint = "ask for less at once: a part of the file, a narrower path or glob, a smaller limit"
             return ToolError("limit-exceeded", "the call needs more memory than it may have", hint=hint)
         hint = "this is a defect of the tool, not of the call; report it with the arguments"
-        return ToolError("io", f"the component failed: {said or cause.splitlines()[-1].strip()}", hint=hint)
+        return ToolError("io", f"the component failed: {message or cause.splitlines()[-1].strip()}", hint=hint)
 
 
 def preopen(wasi: WasiConfig, roots: Iterable[Root]) -> None:

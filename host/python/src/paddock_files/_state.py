@@ -21,8 +21,8 @@ RETRY_S = 0.005
 
 def parent() -> Path | None:
     """Returns the directory of all state directories."""
-    if (given := absolute("PADDOCK_STATE_DIR")) is not None:
-        return given
+    if (configured := absolute("PADDOCK_STATE_DIR")) is not None:
+        return configured
     if (state := absolute("XDG_STATE_HOME")) is not None:
         return state / "paddock"
     return below_home(".local/state/paddock")
@@ -75,15 +75,15 @@ class StateDir:
             if (self._held or self._above).is_deleted():
                 raise gone("was deleted")
             if self._held is None:
-                self._held = self._found(create)
+                self._held = self._find(create)
             return self._held
 
-    def _found(self, create: bool) -> Directory | None:
-        found = self._above
+    def _find(self, create: bool) -> Directory | None:
+        directory = self._above
         for name in self._names:
             try:
                 if create:
-                    os.mkdir(name, 0o700, dir_fd=found.descriptor)
+                    os.mkdir(name, 0o700, dir_fd=directory.descriptor)
             except FileExistsError:
                 pass
             except FileNotFoundError:
@@ -91,14 +91,14 @@ class StateDir:
             except OSError:
                 return None
             try:
-                found = found.child(name)
+                directory = directory.child(name)
             except FileNotFoundError:
                 if create:
                     raise gone("was deleted") from None
                 return None
             except OSError:
                 raise gone("cannot be made: something else has its name, or that of a directory above it") from None
-        return found
+        return directory
 
 
 def has_journal(directory: Directory) -> bool:

@@ -42,16 +42,16 @@ def free_stuck_opens() -> None:
 
 def free(thread: str, memory: int) -> None:
     with open(f"/proc/self/task/{thread}/syscall") as file:
-        said = file.read().split()
-    if len(said) < 3 or not said[0].isdigit() or int(said[0]) not in OPENS:
+        words = file.read().split()
+    if len(words) < 3 or not words[0].isdigit() or int(words[0]) not in OPENS:
         return
-    directory, address = int(said[1], 16) & (2**32 - 1), int(said[2], 16)
+    directory, address = int(words[1], 16) & (2**32 - 1), int(words[2], 16)
     path = os.pread(memory, LONGEST, address).split(b"\0")[0]
     within = None if directory == AT_FDCWD else directory
     # This descriptor examines the file without opening it, and then opens exactly that file.
-    found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
     try:
-        if stat.S_ISFIFO(os.fstat(found).st_mode):
-            os.close(os.open(f"/proc/self/fd/{found}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            os.close(os.open(f"/proc/self/fd/{descriptor}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     finally:
-        os.close(found)
+        os.close(descriptor)

@@ -89,46 +89,46 @@ def lift_result(of: bytes) -> Tagged:
     return Tagged("ok" if is_ok else "err", lift(string_at(inner, WIDTH)) if inner else None)
 
 
-def lower(value: Any, shape: Shape, given: Any) -> None:
+def lower(value: Any, shape: Shape, source: Any) -> None:
     """Writes a Python value to `value`, which `wasmtime_component_val_delete` frees."""
     of = value.of
     if isinstance(shape, tuple):
         kind, inner = shape
         if kind == "option":
             value.kind, of.option = OPTION, None
-            if given is not None:
-                of.option = boxed(inner, given)
+            if source is not None:
+                of.option = boxed(inner, source)
         elif kind == "variant":
             value.kind = VARIANT
-            lower_text(of.variant.discriminant, given.tag)
-            of.variant.val = boxed(inner, given.payload)
+            lower_text(of.variant.discriminant, source.tag)
+            of.variant.val = boxed(inner, source.payload)
         else:
-            lower_list(value, inner, given)
+            lower_list(value, inner, source)
     elif shape == "bytes":
-        lower_bytes(value, given)
+        lower_bytes(value, source)
     elif shape in SCALARS:
         value.kind, member = SCALARS[shape]
-        setattr(of, member, given)
+        setattr(of, member, source)
     elif shape == "string":
         value.kind = STRING
-        lower_text(of.string, given)
+        lower_text(of.string, source)
     else:
         from .types import ENUMS
 
         if shape in ENUMS:
             value.kind = ENUM
-            lower_text(of.enumeration, given)
+            lower_text(of.enumeration, source)
         else:
-            lower_record(value, shape, given)
+            lower_record(value, shape, source)
 
 
-def lower_text(text: Any, given: str) -> None:
-    said = given.encode()
-    ffi.wasm_byte_vec_new_uninitialized(byref(text), len(said))
-    ctypes.memmove(text.data, said, len(said))
+def lower_text(text: Any, source: str) -> None:
+    encoded = source.encode()
+    ffi.wasm_byte_vec_new_uninitialized(byref(text), len(encoded))
+    ctypes.memmove(text.data, encoded, len(encoded))
 
 
-def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
+def lower_record(value: Any, shape: str, source: dict[str, Any]) -> None:
     from .types import RECORDS
 
     fields = RECORDS[shape][1]
@@ -138,30 +138,30 @@ def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
     for index, (name, inner) in enumerate(fields):
         member = record.data[index]
         lower_text(member.name, name)
-        lower(member.val, inner, given[name])
+        lower(member.val, inner, source[name])
 
 
-def lower_list(value: Any, inner: Shape, given: Sequence[Any]) -> None:
+def lower_list(value: Any, inner: Shape, source: Sequence[Any]) -> None:
     items = value.of.list
-    ffi.wasmtime_component_vallist_new_uninit(byref(items), len(given))
+    ffi.wasmtime_component_vallist_new_uninit(byref(items), len(source))
     value.kind = LIST
-    for index, each in enumerate(given):
+    for index, each in enumerate(source):
         lower(items.data[index], inner, each)
 
 
-def lower_bytes(value: Any, given: bytes) -> None:
-    laid = bytearray(len(given) * WIDTH)
-    laid[::WIDTH] = bytes([U8]) * len(given)
-    laid[PAYLOAD::WIDTH] = given
+def lower_bytes(value: Any, source: bytes) -> None:
+    laid = bytearray(len(source) * WIDTH)
+    laid[::WIDTH] = bytes([U8]) * len(source)
+    laid[PAYLOAD::WIDTH] = source
     items = value.of.list
-    ffi.wasmtime_component_vallist_new_uninit(byref(items), len(given))
+    ffi.wasmtime_component_vallist_new_uninit(byref(items), len(source))
     value.kind = LIST
     ctypes.memmove(items.data, (ctypes.c_char * len(laid)).from_buffer(laid), len(laid))
 
 
-def boxed(shape: Shape, given: Any) -> Any:
+def boxed(shape: Shape, source: Any) -> Any:
     inner = Value()
-    lower(inner, shape, given)
+    lower(inner, shape, source)
     return ffi.wasmtime_component_val_new(byref(inner))
 
 

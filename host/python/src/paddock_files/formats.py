@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from . import _effect
+from . import _tool_traits
 from ._convert import check_text, lift
 from .errors import PaddockError, ToolError
 
@@ -19,28 +19,28 @@ Format = Literal["mcp", "openai", "anthropic", "gemini"]
 def describe(dialect: str = "paddock") -> list[Tool]:
     """Returns the tools of a dialect, always in the same order. Raises `ToolError` for an unknown dialect."""
     check_text("dialect", dialect)
-    told = lift(("result", ("list", "tool")), _effect.bare("tools", "describe", ("string", dialect)))
-    if isinstance(told, ToolError):
-        raise told
-    found: list[Tool] = told
-    return found
+    answer = lift(("result", ("list", "tool")), _tool_traits.bare("tools", "describe", ("string", dialect)))
+    if isinstance(answer, ToolError):
+        raise answer
+    tool_list: list[Tool] = answer
+    return tool_list
 
 
 def tools(dialect: str = "paddock", format: Format = "mcp") -> list[dict[str, Any]]:
     """Returns the tools of a dialect in the format of a provider, as `paddock tools --format` prints them."""
     if format not in get_args(Format):
         raise PaddockError(f"there is no format `{format}`; there are {', '.join(get_args(Format))}")
-    found = describe(dialect)
+    definitions = describe(dialect)
     if format == "gemini":
-        return [{"functionDeclarations": [gemini(tool) for tool in found]}]
-    shown = {"mcp": mcp, "openai": openai, "anthropic": anthropic}[format]
-    return [shown(tool) for tool in found]
+        return [{"functionDeclarations": [gemini(tool) for tool in definitions]}]
+    convert = {"mcp": mcp, "openai": openai, "anthropic": anthropic}[format]
+    return [convert(tool) for tool in definitions]
 
 
 def dialects() -> list[str]:
     """Returns the names of all dialects."""
-    found: list[str] = _effect.bare("tools", "dialects")
-    return found
+    names: list[str] = _tool_traits.bare("tools", "dialects")
+    return names
 
 
 def plain(name: str) -> str:

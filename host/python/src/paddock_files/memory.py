@@ -38,7 +38,7 @@ class MemoryWorkspace(Calls):
         host = {"carries_modes": True, "approval_key": signer.key()}
         super().__init__(checked, signer, _policy.environment(checked, "memory", [], host), approver)
         self._turn = threading.Lock()
-        self._kept: Sandbox | None = Sandbox(self._sandbox_config(), self._budget())
+        self._persistent: Sandbox | None = Sandbox(self._sandbox_config(), self._budget())
 
     def load(self, archive: bytes) -> None:
         """Replaces the whole tree by that of a tar archive. On failure it raises `ToolError` and changes nothing."""
@@ -67,14 +67,14 @@ class MemoryWorkspace(Calls):
         """Ends the workspace and discards its tree. Later calls fail with `backend-gone`."""
         super().close()
         with self._turn:
-            if self._kept is not None:
-                self._kept.close()
-                self._kept = None
+            if self._persistent is not None:
+                self._persistent.close()
+                self._persistent = None
 
     def _session(self, function: str, *arguments: tuple[Shape, Any]) -> Any:
         budget = self._budget()
-        told = self._run(lambda sandbox: sandbox.call(budget, "session", function, *arguments), True, budget)
-        answer = lift(("result", "any"), told)
+        lowered = self._run(lambda sandbox: sandbox.call(budget, "session", function, *arguments), True, budget)
+        answer = lift(("result", "any"), lowered)
         if isinstance(answer, ToolError):
             raise answer
         return answer
@@ -83,14 +83,14 @@ class MemoryWorkspace(Calls):
         """Runs `body` in the guest that holds the tree. A trap ends the guest, and its tree is lost."""
         with self._turn:
             self._check_open()
-            kept, self._kept = self._kept, None
-            if kept is None:
+            sandbox, self._persistent = self._persistent, None
+            if sandbox is None:
                 hint = "the person who runs this has to make a new one from its last snapshot"
                 raise ToolError("backend-gone", "the workspace in memory went with a call that was ended", hint=hint)
             try:
-                answer = body(kept)
+                answer = body(sandbox)
             except BaseException:
-                kept.close()
+                sandbox.close()
                 raise
-            self._kept = kept
+            self._persistent = sandbox
             return answer

@@ -40,33 +40,33 @@ class Outcome:
     @classmethod
     def failed(cls, error: ToolError) -> Outcome:
         """Returns the outcome of a call that the host ended, or that did not reach the tool."""
-        return cls(ok=False, result_json=compact(shown_error(error)), text=str(error), error=error)
+        return cls(ok=False, result_json=compact(plain_error(error)), text=str(error), error=error)
 
     def to_json(self) -> str:
         """Returns the JSON object that the command line prints."""
         parts = [f'"ok":{"true" if self.ok else "false"}']
         if self.error is not None:
-            parts.append(f'"error":{compact(shown_error(self.error))}')
+            parts.append(f'"error":{compact(plain_error(self.error))}')
         parts += [f'"result":{self.result_json}', f'"text":{compact(self.text)}']
         # A failed call seldom changes anything. If it did, the output contains the changes.
         if self.ok or self.changes:
-            parts.append(f'"changes":{compact([shown_change(change) for change in self.changes])}')
+            parts.append(f'"changes":{compact([plain_change(change) for change in self.changes])}')
         return "{" + ",".join(parts) + "}"
 
 
-def shown_error(error: ToolError) -> dict[str, str | None]:
+def plain_error(error: ToolError) -> dict[str, str | None]:
     """Returns an error for JSON, with the same members in every dialect."""
     return {"code": error.code, "message": error.message, "path": error.path, "hint": error.hint}
 
 
-def shown_change(change: Change) -> dict[str, str | int]:
+def plain_change(change: Change) -> dict[str, str | int]:
     """Returns a change for JSON, without fields that do not apply."""
-    shown: dict[str, str | int] = {"kind": change.kind, "path": change.path}
+    plain: dict[str, str | int] = {"kind": change.kind, "path": change.path}
     if change.to is not None:
-        shown["to"] = change.to
+        plain["to"] = change.to
     if change.size is not None:
-        shown["size"] = change.size
-    return shown
+        plain["size"] = change.size
+    return plain
 
 
 def compact(value: object) -> str:

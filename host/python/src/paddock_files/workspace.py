@@ -64,15 +64,15 @@ class Workspace(Calls):
         signer = ApprovalSigner()
         try:
             table = MountTable.read()
-            found = roots(root if isinstance(root, Mount) else Mount(root), mounts, checked, table)
-            state = resolved_state(state_dir, found, table)
-            self._roots = tuple(each.root for each in found)
+            all_roots = roots(root if isinstance(root, Mount) else Mount(root), mounts, checked, table)
+            state = resolved_state(state_dir, all_roots, table)
+            self._roots = tuple(each.root for each in all_roots)
             self._state = None if state is None or is_read_only(self._roots) else StateDir(state)
-            told = environment(checked, found, state, table, signer)
+            settings = environment(checked, all_roots, state, table, signer)
         except OSError as cause:
             # Too many open files, in practice.
             raise OpenError(f"cannot open the workspace: {cause.strerror}") from None
-        super().__init__(checked, signer, told, approver)
+        super().__init__(checked, signer, settings, approver)
 
     def close(self) -> None:
         """Ends the workspace: later calls fail with `backend-gone`, and its directories are closed after the last of
@@ -85,9 +85,9 @@ class Workspace(Calls):
         held = self._roots, self._state
         # These directories stay open until the call has ended.
         self._check_open()
-        found, lock = mounted(*held, changing, budget)
+        mounted_roots, lock = mounted(*held, changing, budget)
         try:
-            sandbox = Sandbox(self._sandbox_config(found), budget)
+            sandbox = Sandbox(self._sandbox_config(mounted_roots), budget)
             try:
                 return body(sandbox)
             finally:
@@ -101,36 +101,36 @@ def mounted(
     roots: tuple[Root, ...], state: StateDir | None, changing: bool, budget: CallBudget
 ) -> tuple[tuple[Root, ...], Lock | None]:
     """Returns the configuration of the sandbox."""
-    found, lock = roots, None
+    mounted_roots, lock = roots, None
     if state is None:
-        return found, None
+        return mounted_roots, None
     directory = state.directory(create=changing)
     if directory is not None:
-        found = (*found, Root(state.path, STATE, "read-write", directory))
+        mounted_roots = (*mounted_roots, Root(state.path, STATE, "read-write", directory))
         lock = _state.lock(directory, budget) if changing or _state.has_journal(directory) else None
     if not changing and lock is None:
         # Without the lock, a call must not follow a journal that another call has written since the check.
-        found = tuple(root.for_looks() for root in found)
-    return found, lock
+        mounted_roots = tuple(root.for_reads() for root in mounted_roots)
+    return mounted_roots, lock
 
 
 def resolved_state(
-    chosen: StrPath | Literal[False] | None, found: list[OpenedRoot], table: MountTable
+    chosen: StrPath | Literal[False] | None, all_roots: list[OpenedRoot], table: MountTable
 ) -> ResolvedPath | None:
     """Returns the path of the state directory, which may not exist yet."""
     if chosen is False:
         return None
-    path = _state.of_workspace(found[0].root.host) if chosen is None else chosen
+    path = _state.of_workspace(all_roots[0].root.host) if chosen is None else chosen
     if path is None:
         return None
-    shown = f"the state directory {os.fsdecode(path)!r}"
+    description = f"the state directory {os.fsdecode(path)!r}"
     try:
         resolved = resolve(path)
     except OSError as cause:
-        raise OpenError(f"cannot open {shown}: {cause.strerror}") from None
+        raise OpenError(f"cannot open {description}: {cause.strerror}") from None
     if resolved.failure is not None and resolved.failure.errno == errno.ESTALE:
-        raise OpenError(f"cannot open {shown}: {resolved.failure.cause}")
-    check_links(shown, resolved, found, table)
+        raise OpenError(f"cannot open {description}: {resolved.failure.cause}")
+    check_links(description, resolved, all_roots, table)
     return resolved
 
 
@@ -139,12 +139,12 @@ def is_read_only(roots: Iterable[Root]) -> bool:
 
 
 def environment(
-    policy: Policy, found: list[OpenedRoot], state: ResolvedPath | None, table: MountTable, signer: ApprovalSigner
+    policy: Policy, all_roots: list[OpenedRoot], state: ResolvedPath | None, table: MountTable, signer: ApprovalSigner
 ) -> str:
     """Returns the policy of the guest. Paddock's own files in roots are closed to tools."""
     # The cache is opened first, because it is created if it is missing.
     _cache.directory()
-    paths = HeldPaths(found, table).told(own_paths(state, table), _policy.blocked_directories(policy))
+    paths = HeldPaths(all_roots, table).reported_paths(own_paths(state, table), _policy.blocked_directories(policy))
     host: dict[str, Any] = {
         # Wasmtime's own rename does not carry a file's mode over, so the guest rewrites
         # files in place, from a copy that a later call replays after a crash.
@@ -154,4 +154,4 @@ def environment(
         "fixed": paths.fixed,
         "approval_key": signer.key(),
     }
-    return _policy.environment(policy, "wasi", [each.root for each in found], host, paths.blocked)
+    return _policy.environment(policy, "wasi", [each.root for each in all_roots], host, paths.blocked)

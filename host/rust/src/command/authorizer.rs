@@ -49,28 +49,28 @@ impl Authorizer {
         is_directory: bool,
         until: Instant,
     ) -> Verdict {
-        let said = self.shown(root, below).and_then(|path| self.ask(&path, access, is_directory, until));
-        said.unwrap_or_else(|error| Verdict { refused: Some(error.message), ignored: false })
+        let verdict = self.rendered_path(root, below).and_then(|path| self.query(&path, access, is_directory, until));
+        verdict.unwrap_or_else(|error| Verdict { refused: Some(error.message), ignored: false })
     }
 
     /// Returns the path in the form of results.
-    pub(crate) fn shown(&self, root: usize, below: &str) -> Result<String, ToolError> {
-        Ok(self.guests.upgrade().ok_or_else(gone)?.roots.shown(root, below))
+    pub(crate) fn rendered_path(&self, root: usize, below: &str) -> Result<String, ToolError> {
+        Ok(self.guests.upgrade().ok_or_else(gone)?.roots.rendered_path(root, below))
     }
 
-    fn ask(&mut self, path: &str, access: Access, is_directory: bool, until: Instant) -> Result<Verdict, ToolError> {
+    fn query(&mut self, path: &str, access: Access, is_directory: bool, until: Instant) -> Result<Verdict, ToolError> {
         let deadline = until.min(Instant::now() + PATIENCE);
         let budget = CallBudget { deadline, cancel: self.cancel.clone(), progress: Progress::default() };
-        let known = self.guest.take().filter(|(_, made)| made.elapsed() < RULES_HOLD);
-        let (mut guest, made) = match known {
+        let known = self.guest.take().filter(|(_, created_at)| created_at.elapsed() < RULES_HOLD);
+        let (mut guest, created_at) = match known {
             Some(known) => known,
             None => (self.guests.upgrade().ok_or_else(gone)?.looking(budget.clone())?, Instant::now()),
         };
-        let said = guest.run(budget, async |guest, store| {
+        let verdict = guest.run(budget, async |guest, store| {
             guest.commands(&mut *store)?.call_allows(store, path, access, is_directory).await
         })?;
-        self.guest = Some((guest, made));
-        Ok(said)
+        self.guest = Some((guest, created_at));
+        Ok(verdict)
     }
 
     /// Compares the earlier state with the current state, and stores a backup.

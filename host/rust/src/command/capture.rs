@@ -20,7 +20,7 @@ pub(super) struct Caps {
 #[derive(Default)]
 pub(super) struct Capture {
     /// Maximum number of bytes of the head, and of the tail.
-    room: usize,
+    max_bytes: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// Incomplete character at the end of the output.
@@ -28,15 +28,15 @@ pub(super) struct Capture {
     /// Number of bytes received, including escape sequences.
     came: u64,
     /// Number of bytes of text.
-    kept: u64,
+    text_bytes: u64,
     lines: u64,
     strip: StripBytes,
 }
 
 impl Capture {
-    /// Creates a capture of at most twice `room` bytes.
-    pub(super) fn new(room: usize) -> Self {
-        Self { room, ..Self::default() }
+    /// Creates a capture of at most twice `max_bytes` bytes.
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, ..Self::default() }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -49,15 +49,15 @@ impl Capture {
 
     fn keep(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
-        let Self { room, head, tail, kept, lines, strip, .. } = self;
+        let Self { max_bytes, head, tail, text_bytes, lines, strip, .. } = self;
         for part in strip.strip_next(text.as_bytes()) {
-            *kept += part.len() as u64;
+            *text_bytes += part.len() as u64;
             *lines += memchr::memchr_iter(b'\n', part).count() as u64;
-            let (first, rest) = part.split_at(part.len().min(*room - head.len()));
+            let (first, rest) = part.split_at(part.len().min(*max_bytes - head.len()));
             head.extend_from_slice(first);
             // If the output is larger than the tail, its end is kept.
-            let rest = rest.get(rest.len().saturating_sub(*room)..).unwrap_or_default();
-            tail.drain(..(tail.len() + rest.len()).saturating_sub(*room));
+            let rest = rest.get(rest.len().saturating_sub(*max_bytes)..).unwrap_or_default();
+            tail.drain(..(tail.len() + rest.len()).saturating_sub(*max_bytes));
             tail.extend(rest);
         }
     }
@@ -78,12 +78,12 @@ impl Capture {
             self.keep(&unfinished);
         }
         let waits = self.unfinished.len() as u64;
-        let (came, kept, lines) = (self.came - waits, self.kept, self.lines);
-        (self.came, self.kept, self.lines) = (waits, 0, 0);
+        let (came, text_bytes, lines) = (self.came - waits, self.text_bytes, self.lines);
+        (self.came, self.text_bytes, self.lines) = (waits, 0, 0);
         let mut bytes = std::mem::take(&mut self.head);
         let at = bytes.len();
         bytes.extend(std::mem::take(&mut self.tail));
-        let is_whole = kept == bytes.len() as u64;
+        let is_whole = text_bytes == bytes.len() as u64;
         if is_whole && bytes.len() <= caps.bytes && lines <= caps.lines as u64 {
             return (Captured { text: text(&bytes), bytes: came, truncated: false, omitted: 0 }, None);
         }
@@ -91,15 +91,17 @@ impl Capture {
         let half =
             Caps { bytes: caps.bytes.saturating_sub(CUT.len() + 2) / 2, lines: caps.lines.saturating_sub(1) / 2 };
         let (first, last) = (first(head, half), last(tail, half));
-        let omitted = kept.saturating_sub((first.len() + last.len()) as u64);
-        let (shown, end) = (text(first), text(last));
+        let omitted = text_bytes.saturating_sub((first.len() + last.len()) as u64);
+        let (start, end) = (text(first), text(last));
         let whole = match is_whole {
             true => text(&bytes),
-            false => joined(&text(head), &format!("[{} bytes were not kept]", kept - bytes.len() as u64), &text(tail)),
+            false => {
+                joined(&text(head), &format!("[{} bytes were not kept]", text_bytes - bytes.len() as u64), &text(tail))
+            }
         };
         // The text of a part of a line can differ from the same part of the text of the line.
-        let at = if whole.starts_with(&shown) { shown.len() } else { 0 };
-        let captured = Captured { text: joined(&shown, CUT, &end), bytes: came, truncated: true, omitted };
+        let at = if whole.starts_with(&start) { start.len() } else { 0 };
+        let captured = Captured { text: joined(&start, CUT, &end), bytes: came, truncated: true, omitted };
         (captured, Some(Rest { text: whole, at }))
     }
 }
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_whole() {
+    fn short_output_is_returned_whole() {
         let captured = taken(&[b"one\n", b"two"], CAPS);
         assert_eq!((captured.text.as_str(), captured.bytes, captured.truncated), ("one\ntwo", 7, false));
         let full = "x".repeat(100);
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_does_not_head_and_tail_are_kept() {
+    fn long_output_keeps_its_head_and_tail() {
         let many: String = (0..1_000).map(|line| format!("{line}\n")).collect();
         for parts in [vec![many.as_bytes()], many.as_bytes().chunks(7).collect()] {
             let captured = taken(&parts, CAPS);
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_is_returned_too() {
+    fn cut_output_is_returned_separately() {
         let many: String = (0..1_000).map(|line| format!("{line}\n")).collect();
         let (captured, rest) = taken_of(Capture::new(10_000), &[many.as_bytes()], CAPS);
         let rest = rest.unwrap();
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_told_from_a_sign_of_life() {
+    fn a_question_is_distinguished_from_a_sign_of_life() {
         let ends = |text: &str| {
             let mut capture = Capture::new(100);
             capture.push(text.as_bytes());
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_sequences_and_what_is_no_text_are_handled() {
+    fn escape_sequences_and_invalid_utf_8_are_handled() {
         let captured = taken(&[b"\x1b[31mred\x1b[", b"0m \x1b]0;title\x07\ttab\x08\x00\n"], CAPS);
         assert_eq!(captured.text, "red \ttab\n");
         assert_eq!(taken(&[b"a\xff\xfeb\n"], CAPS).text, "a\u{fffd}\u{fffd}b\n");

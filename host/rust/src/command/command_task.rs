@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paddock_supervisor::protocol::{self, Ask, Ended, FromSupervisor, Kind, Verdict};
+use paddock_supervisor::protocol::{self, AccessQuestion, Ended, FromSupervisor, Kind, Verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -57,7 +57,7 @@ pub(super) struct CommandTask {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Runs,
-    CommandSpec,
+    EndRequested,
     Killed,
 }
 
@@ -74,15 +74,15 @@ impl CommandTask {
         Supervisor::spare();
         let (mut stage, mut due, mut timed_out) = (Stage::Runs, self.deadline, false);
         let end = loop {
-            let look = self.contained.as_mut().and_then(Processes::admit);
-            let ready = self.wait(look.map_or(due, |look| look.min(due)), stage);
+            let next_scan = self.contained.as_mut().and_then(Processes::admit);
+            let ready = self.wait(next_scan.map_or(due, |next_scan| next_scan.min(due)), stage);
             // A command can always send requests or output, so its end is checked before both.
             let is_killed = self.state.killed.is_cancelled() && stage != Stage::Killed;
             if is_killed || Instant::now() >= due {
                 timed_out |= stage == Stage::Runs && !is_killed;
                 (stage, due) = match stage {
                     Stage::Killed => break failed("its supervisor did not end it in time"),
-                    Stage::Runs if !is_killed => (Stage::CommandSpec, self.ask_to_end()),
+                    Stage::Runs if !is_killed => (Stage::EndRequested, self.request_end()),
                     _ => (Stage::Killed, self.kill()),
                 };
             }
@@ -177,9 +177,9 @@ impl CommandTask {
                 self.state.change(|now| now.confinement = by);
                 None
             }
-            Ok(FromSupervisor::Ask(_)) if stage == Stage::Killed => None,
-            Ok(FromSupervisor::Ask(ask)) => {
-                let verdict = self.authorizer(&ask, due);
+            Ok(FromSupervisor::Question(_)) if stage == Stage::Killed => None,
+            Ok(FromSupervisor::Question(question)) => {
+                let verdict = self.authorize(&question, due);
                 // The next wait notices a supervisor that has ended.
                 drop(self.supervisor.answer(verdict));
                 None
@@ -191,16 +191,16 @@ impl CommandTask {
         }
     }
 
-    fn authorizer(&mut self, ask: &Ask, due: Instant) -> Verdict {
-        let access = match ask.access {
+    fn authorize(&mut self, question: &AccessQuestion, due: Instant) -> Verdict {
+        let access = match question.access {
             protocol::Access::Read => Access::Read,
             protocol::Access::Change => Access::Change,
         };
-        let verdict = self.authorizer.allows((ask.root, &ask.path), access, ask.is_directory, due);
-        Verdict { id: ask.id, refused: verdict.refused, ignored: verdict.ignored }
+        let verdict = self.authorizer.allows((question.root, &question.path), access, question.is_directory, due);
+        Verdict { id: question.id, refused: verdict.refused, ignored: verdict.ignored }
     }
 
-    fn ask_to_end(&mut self) -> Instant {
+    fn request_end(&mut self) -> Instant {
         if let Some(processes) = &mut self.contained {
             processes.end();
         }
@@ -226,7 +226,7 @@ impl CommandTask {
                 Err(error) => notes.push(format!("its changes could not be recorded: {}", error.message)),
             }
         }
-        notes.extend(undo_staging::not_kept(&ended.not_kept));
+        notes.extend(undo_staging::not_stored(&ended.not_stored));
         notes.extend(undo_staging::broken(&ended.broken_links, ended.broken_links_count));
         let mut refused = ended.refused;
         let more = ended.refused_count.saturating_sub(refused.len() as u64);
@@ -257,7 +257,7 @@ impl CommandTask {
     }
 
     fn before(&self, before: protocol::Before) -> Result<Before, ToolError> {
-        let kept = before.kept.and_then(|file| self.staging.kept(&file));
+        let staged_file = before.staged_file.and_then(|file| self.staging.state_path(&file));
         let kind = match before.kind {
             Kind::Absent => None,
             Kind::File => Some(EntryKind::File),
@@ -265,9 +265,9 @@ impl CommandTask {
             Kind::Symlink => Some(EntryKind::Link),
             Kind::Other => Some(EntryKind::Other),
         };
-        let path = self.authorizer.shown(before.root, &before.path)?;
+        let path = self.authorizer.rendered_path(before.root, &before.path)?;
         let mode = matches!(before.kind, Kind::File | Kind::Directory).then_some(before.mode & SET);
-        Ok(Before { path, kind, target: before.target, kept, mode })
+        Ok(Before { path, kind, target: before.target, staged_file, mode })
     }
 }
 

@@ -57,14 +57,15 @@ impl Executables {
 
     /// Returns the existing files that a command may execute.
     pub(super) fn now(&self, policy: &Commands, roots: &[Mount]) -> Allowed {
-        let mut found = Found { policy, roots, known: HashSet::new(), loaders: HashSet::new(), files: Vec::new() };
-        self.files.iter().filter_map(|file| file.open().ok()).for_each(|file| found.add(file, 0));
+        let mut finder =
+            ExecutableFinder { policy, roots, known: HashSet::new(), loaders: HashSet::new(), files: Vec::new() };
+        self.files.iter().filter_map(|file| file.open().ok()).for_each(|file| finder.add(file, 0));
         let names = policy.allow.iter().filter_map(|rule| rule.split_whitespace().next());
-        names.for_each(|name| found.add_named(name, 0));
+        names.for_each(|name| finder.add_named(name, 0));
         let directories = self.directories.iter().map(|directory| Arc::clone(directory.file()));
         Allowed {
-            files: directories.chain(found.files).collect(),
-            loaders: found.loaders.difference(&found.known).copied().collect(),
+            files: directories.chain(finder.files).collect(),
+            loaders: finder.loaders.difference(&finder.known).copied().collect(),
         }
     }
 }
@@ -77,7 +78,7 @@ pub(super) struct Allowed {
     pub(super) loaders: Vec<Identity>,
 }
 
-struct Found<'f> {
+struct ExecutableFinder<'f> {
     policy: &'f Commands,
     roots: &'f [Mount],
     /// Programs, and interpreters of scripts.
@@ -87,7 +88,7 @@ struct Found<'f> {
     files: Vec<Arc<File>>,
 }
 
-impl Found<'_> {
+impl ExecutableFinder<'_> {
     /// Finds a program by name, in directories outside of the roots: in a root, an agent could create another program
     /// with that name.
     fn add_named(&mut self, name: &str, depth: usize) {
@@ -95,7 +96,7 @@ impl Found<'_> {
             return;
         }
         let candidates = system::path(self.policy).map(|directory| Path::new(directory).join(name));
-        let program = candidates.filter_map(|path| self.beside(&path)).find(is_executable);
+        let program = candidates.filter_map(|path| self.open_outside_roots(&path)).find(is_executable);
         if let Some(program) = program {
             self.add(program, depth);
         }
@@ -113,7 +114,7 @@ impl Found<'_> {
         match head.strip_prefix(b"#!") {
             Some(rest) => self.add_interpreter(rest, depth),
             None => {
-                let loader = loader(&head).and_then(|path| self.beside(&path));
+                let loader = loader(&head).and_then(|path| self.open_outside_roots(&path));
                 loader.into_iter().for_each(|loader| self.add_loader(loader));
             }
         }
@@ -132,7 +133,7 @@ impl Found<'_> {
         let Ok(line) = std::str::from_utf8(line) else { return };
         let mut words = line.split_whitespace();
         let Some(interpreter) = words.next().map(Path::new) else { return };
-        if let Some(file) = self.beside(interpreter) {
+        if let Some(file) = self.open_outside_roots(interpreter) {
             self.add(file, depth + 1);
         }
         if interpreter.file_name().is_some_and(|name| name == "env")
@@ -142,7 +143,7 @@ impl Found<'_> {
         }
     }
 
-    fn beside(&self, path: &Path) -> Option<File> {
+    fn open_outside_roots(&self, path: &Path) -> Option<File> {
         system::open(path, self.roots)
     }
 }

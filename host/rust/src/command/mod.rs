@@ -14,7 +14,7 @@ use std::time::Instant;
 
 #[cfg(target_os = "linux")]
 use crate::bindings::exports::paddock::files::commands::StartArgs;
-use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, WriteArgs};
+use crate::bindings::exports::paddock::files::commands::{Ran, Request, RequestResult, RunArgs, Script, WriteArgs};
 use crate::error::Error;
 use crate::guests::Guests;
 use crate::mount::Mount;
@@ -82,7 +82,7 @@ pub(crate) struct Commands {
     /// Whether the policy lets tools and commands change protected paths.
     allow_protected: bool,
     /// Maximum number of bytes of backups for the changes of a command.
-    kept_bytes: u64,
+    stored_bytes: u64,
     rules: Rules,
     /// Treatment of changed files with further hard links.
     hard_links: HardLinks,
@@ -120,7 +120,7 @@ impl Commands {
             rules: Rules::new(&own.allow, &own.deny),
             hard_links: policy.hard_links,
             allow_protected: policy.allow_protected,
-            kept_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
+            stored_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
             unfit,
             programs: program::open(&own, roots)?,
             scratch: if unfit.is_some() { Scratch::default() } else { Scratch::new(roots) },
@@ -170,20 +170,20 @@ impl How<'_> {
 
 impl Commands {
     /// Executes a request.
-    pub(crate) fn perform(&self, how: &How<'_>, request: &Request) -> Result<Done, ToolError> {
+    pub(crate) fn perform(&self, how: &How<'_>, request: &Request) -> Result<RequestResult, ToolError> {
         if let Some(cause) = self.unfit {
             return Err(ToolError::new(ErrorCode::Denied, format!("cannot run commands: {cause}"))
                 .hint("use the file tools; the person who runs this can open the directory itself for commands"));
         }
         match request {
-            Request::Run(run) => self.run(how, run).map(Done::Ran),
-            Request::Start(start) => self.start(how, start).map(Done::Ran),
+            Request::Run(run) => self.run(how, run).map(RequestResult::Ran),
+            Request::Start(start) => self.start(how, start).map(RequestResult::Ran),
             Request::Write(write) => match write.offset {
-                Some(offset) => self.page(write, offset).map(Done::Ran),
-                None => self.write(how, write).map(Done::Ran),
+                Some(offset) => self.page(write, offset).map(RequestResult::Ran),
+                None => self.write(how, write).map(RequestResult::Ran),
             },
-            Request::Sessions => Ok(Done::Sessions(self.sessions())),
-            Request::Kill(id) => self.kill(how, *id).map(Done::Ran),
+            Request::Sessions => Ok(RequestResult::Sessions(self.sessions())),
+            Request::Kill(id) => self.kill(how, *id).map(RequestResult::Ran),
         }
     }
 
@@ -270,14 +270,14 @@ fn caps_of(tokens: u64) -> Caps {
 #[cfg(target_os = "linux")]
 impl Commands {
     fn run_process(&self, how: &How<'_>, run: &RunArgs, command: Vec<String>) -> Result<Ran, ToolError> {
-        let asked = spec::CommandSpec {
+        let spec = spec::CommandSpec {
             command,
             workdir: &run.workdir,
             terminal: None,
             input: !run.stdin.is_empty(),
             time: self.time(run.timeout_ms),
         };
-        let running = running::Running::start(self, how.guests, &asked)?;
+        let running = running::Running::start(self, how.guests, &spec)?;
         if !run.stdin.is_empty() {
             // A command that does not read its input is not an error.
             drop(running.write(run.stdin.as_bytes(), true));
@@ -287,14 +287,14 @@ impl Commands {
     }
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
-        let asked = spec::CommandSpec {
+        let spec = spec::CommandSpec {
             command: self.words(&how.guests.roots, &start.command)?,
             workdir: &start.workdir,
             terminal: start.terminal.then_some(start.size),
             input: start.input || start.terminal,
             time: self.time(u64::MAX),
         };
-        let running = Arc::new(running::Running::start(self, how.guests, &asked)?);
+        let running = Arc::new(running::Running::start(self, how.guests, &spec)?);
         let max = usize::try_from(self.policy.max_sessions).unwrap_or(usize::MAX);
         let id = self.next_id();
         self.sessions.add(id, Arc::clone(&running), &start.command, max);

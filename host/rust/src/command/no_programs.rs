@@ -24,8 +24,8 @@ pub(super) fn open(policy: &Policy, _: &[Mount]) -> Result<BTreeMap<String, Name
 }
 
 /// Always fails, because the policy names no program.
-pub(super) fn run(commands: &Commands, _: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
-    Err(unknown_program(&commands.policy, asked.name))
+pub(super) fn run(commands: &Commands, _: &How<'_>, spec: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
+    Err(unknown_program(&commands.policy, spec.name))
 }
 
 #[cfg(test)]

@@ -90,10 +90,10 @@ const EVALUATING_TESTS: [&str; 7] = ["-eq", "-ge", "-gt", "-le", "-lt", "-ne", "
 
 /// Returns the commands of a line, or the syntax error as text.
 pub(super) fn parse(line: &str) -> Result<Line, String> {
-    let mut found = Finder { line: Line::default(), depth: 0 };
-    found.program(line)?;
-    found.line.is_opaque |= found.line.hides && found.line.evaluates;
-    Ok(found.line)
+    let mut finder = Finder { line: Line::default(), depth: 0 };
+    finder.program(line)?;
+    finder.line.is_opaque |= finder.line.hides && finder.line.evaluates;
+    Ok(finder.line)
 }
 
 /// Returns the words of a line that is a single command of plain words without redirection.

@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 8 << 20;
 const MAX_OUTPUTS: usize = 32;
 
 /// Time for which an output is kept.
-const KEPT_FOR: Duration = Duration::from_secs(30 * 60);
+const RETENTION: Duration = Duration::from_secs(30 * 60);
 
 /// The kept outputs of a workspace, oldest first.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Retained {
         let outputs = self.outputs(Instant::now());
         let holds = |output: &&Output| output.session == session && (output.start..output.end()).contains(&offset);
         let Some(output) = outputs.iter().find(holds) else {
-            return Err(not_kept(session, offset, outputs.iter().filter(|output| output.session == session)));
+            return Err(not_retained(session, offset, outputs.iter().filter(|output| output.session == session)));
         };
         let at = usize::try_from(offset - output.start).unwrap_or(usize::MAX);
         let at = output.text.floor_char_boundary(at);
@@ -102,21 +102,21 @@ impl Retained {
     /// Returns the outputs that are not too old.
     fn outputs(&self, now: Instant) -> MutexGuard<'_, VecDeque<Output>> {
         let mut outputs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        outputs.retain(|output| now.saturating_duration_since(output.since) < KEPT_FOR);
+        outputs.retain(|output| now.saturating_duration_since(output.since) < RETENTION);
         outputs
     }
 }
 
-fn not_kept<'o>(session: u32, offset: u64, known: impl Iterator<Item = &'o Output>) -> ToolError {
+fn not_retained<'o>(session: u32, offset: u64, known: impl Iterator<Item = &'o Output>) -> ToolError {
     let known: Vec<_> = known.map(|output| format!("{} to {}", output.start, output.end() - 1)).collect();
-    let kept = if known.is_empty() {
+    let ranges = if known.is_empty() {
         "none of its output is kept".to_owned()
     } else {
         format!("kept are bytes {}", known.join(", "))
     };
     ToolError::new(
         ErrorCode::NotFound,
-        format!("no left-out output of session {session} begins at byte {offset}; {kept}"),
+        format!("no left-out output of session {session} begins at byte {offset}; {ranges}"),
     )
     .hint("run the command again with its output in a file, and read the file")
 }
@@ -213,7 +213,7 @@ mod tests {
             assert!(bytes <= MAX_BYTES);
         }
         assert!(retained.page(109, 1, ALL).is_ok());
-        let later = Instant::now() + KEPT_FOR;
+        let later = Instant::now() + RETENTION;
         assert_eq!(retained.outputs(later).len(), 0);
         keep(&retained, 1, &AtomicU64::new(0), "text", 1);
         retained.clear();

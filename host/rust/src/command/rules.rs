@@ -86,7 +86,7 @@ struct Refusal {
 
 impl Refusal {
     fn of(self, line: &str) -> ToolError {
-        ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(line), self.cause)).hint(self.hint)
+        ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", for_message(line), self.cause)).hint(self.hint)
     }
 }
 
@@ -172,7 +172,7 @@ impl Rules {
             let runs = if is_runner { run_by(name, words) } else { Vec::new() };
             return runs.into_iter().try_for_each(|words| self.command(words, input, depth + 1));
         }
-        let (name, allowed) = (shown(name), self.listed());
+        let (name, allowed) = (for_message(name), self.listed());
         Err(Refusal {
             cause: format!("the policy's `commands.allow` has no rule for `{name}`; it allows {allowed}"),
             hint: "use an allowed command, or the file tools",
@@ -214,9 +214,9 @@ impl Rules {
     fn denied(&self, words: &[Option<String>]) -> Result<(), Refusal> {
         let hit = |rule: &&Vec<String>| matches(rule, words) != Match::No;
         let Some(rule) = self.deny.iter().find(hit) else { return Ok(()) };
-        let (rule, seen) = (rule.join(" "), matches(rule, words));
+        let (rule, rule_match) = (rule.join(" "), matches(rule, words));
         Err(Refusal {
-            cause: match seen {
+            cause: match rule_match {
                 Match::Maybe => format!("it may be `{rule}`, which the policy's `commands.deny` forbids"),
                 _ => format!("the policy's `commands.deny` has the rule `{rule}`"),
             },
@@ -332,11 +332,11 @@ enum Match {
 
 /// Returns whether a rule is the first words of a command. The program is compared by its name without the directory.
 fn matches(rule: &[String], words: &[Option<String>]) -> Match {
-    let mut found = Match::Yes;
+    let mut result = Match::Yes;
     for (at, wanted) in rule.iter().enumerate() {
         match words.get(at) {
             None => return Match::No,
-            Some(None) => found = Match::Maybe,
+            Some(None) => result = Match::Maybe,
             Some(Some(word)) => {
                 let word = if at == 0 { word.rsplit('/').next().unwrap_or(word) } else { word };
                 if word != wanted {
@@ -345,7 +345,7 @@ fn matches(rule: &[String], words: &[Option<String>]) -> Match {
             }
         }
     }
-    found
+    result
 }
 
 fn opaque() -> Refusal {
@@ -356,7 +356,7 @@ fn opaque() -> Refusal {
 }
 
 /// Returns the start of a line, for a message.
-fn shown(line: &str) -> String {
+fn for_message(line: &str) -> String {
     const CHARS: usize = 200;
     let start: String = line.chars().take(CHARS).flat_map(char::escape_debug).collect();
     if line.chars().nth(CHARS).is_some() { format!("{start}…") } else { start }

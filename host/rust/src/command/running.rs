@@ -45,10 +45,10 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts a command.
-    pub(super) fn start(commands: &Commands, guests: &Arc<Guests>, asked: &CommandSpec<'_>) -> Result<Self, ToolError> {
+    pub(super) fn start(commands: &Commands, guests: &Arc<Guests>, spec: &CommandSpec<'_>) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
-        let (streams, ends) = Streams::open(asked).map_err(fail)?;
-        let Prepared { launch, staging, home, contained } = Prepared::new(commands, &guests.roots, asked)?;
+        let (streams, ends) = Streams::open(spec).map_err(fail)?;
+        let Prepared { launch, staging, home, contained } = Prepared::new(commands, &guests.roots, spec)?;
         let supervisor = Supervisor::start(&launch, &ends).map_err(fail)?;
         let names_programs = launch.start.programs.is_some();
         drop((ends, launch));
@@ -66,14 +66,14 @@ impl Running {
             names_programs,
             contained,
             started,
-            deadline: started + asked.time,
+            deadline: started + spec.time,
         };
         let spawned = thread::Builder::new().name("paddock command".to_owned()).spawn(|| command_task.attend());
         spawned.map_err(fail)?;
         Ok(Self {
             state,
             input: Mutex::new(input),
-            has_terminal: asked.terminal.is_some(),
+            has_terminal: spec.terminal.is_some(),
             started,
             retained_bytes: AtomicU64::new(0),
         })
@@ -246,8 +246,8 @@ struct Streams {
 
 impl Streams {
     /// Opens the streams. Also returns the command's ends of standard input, output and error.
-    fn open(asked: &CommandSpec<'_>) -> std::io::Result<(Self, [OwnedFd; 3])> {
-        if let Some(size) = asked.terminal {
+    fn open(spec: &CommandSpec<'_>) -> std::io::Result<(Self, [OwnedFd; 3])> {
+        if let Some(size) = spec.terminal {
             let (own, theirs) = terminal::open(size)?;
             rustix::io::ioctl_fionbio(&own, true)?;
             let ends = [theirs.try_clone()?, theirs.try_clone()?, theirs];
@@ -257,7 +257,7 @@ impl Streams {
         let (stderr, err) = std::io::pipe()?;
         let (stdout, stderr) = (OwnedFd::from(stdout), OwnedFd::from(stderr));
         [&stdout, &stderr].into_iter().try_for_each(|own| rustix::io::ioctl_fionbio(own, true))?;
-        let (stdin, input) = match asked.input {
+        let (stdin, input) = match spec.input {
             true => {
                 let (stdin, input) = std::io::pipe()?;
                 let input = OwnedFd::from(input);

@@ -31,8 +31,8 @@ impl Scratch {
         if let Some(held) = now.as_ref().filter(|held| !held.directory().is_deleted()) {
             return Temporary::inside(held);
         }
-        let made = Temporary::outside(roots).ok().filter(|made| !mount::hold(roots, made.directory()));
-        let made = made.ok_or_else(|| io::Error::other("there is no directory for temporary files"))?;
-        Temporary::inside(now.insert(Arc::new(made)))
+        let temporary = Temporary::outside(roots).ok().filter(|temporary| !mount::hold(roots, temporary.directory()));
+        let temporary = temporary.ok_or_else(|| io::Error::other("there is no directory for temporary files"))?;
+        Temporary::inside(now.insert(Arc::new(temporary)))
     }
 }

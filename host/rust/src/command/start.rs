@@ -36,18 +36,18 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Prepares a command with its own home and staging directories.
-    pub(super) fn new(commands: &Commands, roots: &Roots, asked: &CommandSpec<'_>) -> Result<Self, ToolError> {
+    pub(super) fn new(commands: &Commands, roots: &Roots, spec: &CommandSpec<'_>) -> Result<Self, ToolError> {
         let fail = |cause: io::Error| {
             ToolError::new(ErrorCode::Io, format!("cannot make a temporary directory for the command: {cause}"))
         };
         let home = commands.scratch.make(&roots.mounts).map_err(fail)?;
         let staging = UndoStaging::new(&commands.scratch, roots)?;
-        let mut preparation = Preparation { commands, roots, asked, given: Vec::new() };
+        let mut preparation = Preparation { commands, roots, spec, passed_files: Vec::new() };
         let (start, contained) = match &roots.container {
             Some(container) => preparation.contained(container, &home, &staging)?,
             None => (preparation.confined(&home, &staging)?, None),
         };
-        let launch = Launch { start, given: preparation.given };
+        let launch = Launch { start, passed_files: preparation.passed_files };
         Ok(Self { launch, staging, home, contained })
     }
 }
@@ -55,25 +55,25 @@ impl Prepared {
 struct Preparation<'p> {
     commands: &'p Commands,
     roots: &'p Roots,
-    asked: &'p CommandSpec<'p>,
-    given: Vec<Arc<File>>,
+    spec: &'p CommandSpec<'p>,
+    passed_files: Vec<Arc<File>>,
 }
 
 impl Preparation<'_> {
     /// Returns the start message of a command on this machine, confined to the roots.
     fn confined(&mut self, home: &Temporary, staging: &UndoStaging) -> Result<Start, ToolError> {
         let (commands, roots) = (self.commands, self.roots);
-        let workdir = roots.directory(self.asked.workdir)?;
+        let workdir = roots.directory(self.spec.workdir)?;
         let paths = [home.directory(), &workdir].map(path_now);
         let [home_path, workdir_path] = &paths;
         let env = system::environment(
             &commands.policy,
             &text(home_path)?,
             &text(workdir_path)?,
-            self.asked.terminal.is_some(),
+            self.spec.terminal.is_some(),
         );
         let own = self.own(home, staging);
-        let start = Start { argv: self.asked.command.clone(), cwd: self.give(workdir.file()), env, ..own };
+        let start = Start { argv: self.spec.command.clone(), cwd: self.give(workdir.file()), env, ..own };
         let start = Start { roots: self.roots(), confine: true, rules: true, ..start };
         let (programs, loaders) = self.programs().unzip();
         let start = Start { programs, loaders: loaders.unwrap_or_default(), ..start };
@@ -83,7 +83,7 @@ impl Preparation<'_> {
         let start = Start { lock, ..start };
         // Only an explicit setting permits a command without confinement.
         let can_confine = || {
-            let launch = Launch { start: start.clone(), given: self.given.clone() };
+            let launch = Launch { start: start.clone(), passed_files: self.passed_files.clone() };
             supervisor::can_confine(&launch)
         };
         match commands.policy.unconfined && !can_confine() {
@@ -100,11 +100,11 @@ impl Preparation<'_> {
         staging: &UndoStaging,
     ) -> Result<(Start, Option<Processes>), ToolError> {
         container.check()?;
-        let (root, below) = self.roots.place(self.asked.workdir)?;
+        let (root, below) = self.roots.locate(self.spec.workdir)?;
         let root = self.roots.mounts.get(root).map_or(Path::new("/"), |mount| mount.host());
         let workdir = if below.is_empty() { root.to_owned() } else { root.join(below) };
         let passed = environment::passed(&self.commands.policy);
-        let contained = container.command(&self.asked.command, &workdir, self.asked.terminal.is_some(), &passed);
+        let contained = container.command(&self.spec.command, &workdir, self.spec.terminal.is_some(), &passed);
         let top =
             File::open("/").map_err(|cause| ToolError::new(ErrorCode::Io, format!("cannot open `/`: {cause}")))?;
         // The client needs the environment of this process to find its engine.
@@ -124,7 +124,7 @@ impl Preparation<'_> {
             argv: Vec::new(),
             cwd: 0,
             env: Vec::new(),
-            terminal: self.asked.terminal.is_some(),
+            terminal: self.spec.terminal.is_some(),
             roots: Vec::new(),
             system: Vec::new(),
             files: Vec::new(),
@@ -150,7 +150,7 @@ impl Preparation<'_> {
                 max_memory_bytes: policy.max_memory_bytes,
                 max_file_bytes: policy.max_file_bytes,
                 max_open_files: MAX_OPEN_FILES,
-                max_kept_bytes: self.commands.kept_bytes,
+                max_stored_bytes: self.commands.stored_bytes,
             },
         }
     }
@@ -199,8 +199,8 @@ impl Preparation<'_> {
 
     /// Adds a file to the start message and returns its index.
     fn give(&mut self, file: &Arc<File>) -> usize {
-        self.given.push(Arc::clone(file));
-        self.given.len() - 1
+        self.passed_files.push(Arc::clone(file));
+        self.passed_files.len() - 1
     }
 }
 

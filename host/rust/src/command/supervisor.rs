@@ -31,7 +31,7 @@ const THREADS_EACH: u64 = 16;
 /// A start message, with the directories and files to which it refers by index.
 pub(super) struct Launch {
     pub(super) start: Start,
-    pub(super) given: Vec<Arc<File>>,
+    pub(super) passed_files: Vec<Arc<File>>,
 }
 
 /// A process of the supervisor.
@@ -67,7 +67,7 @@ impl Supervisor {
             group.limit_tasks(limits.max_processes.saturating_mul(THREADS_EACH));
             group.limit_memory(limits.max_memory_bytes);
         }
-        for some in launch.given.chunks(wire::MAX_DESCRIPTORS) {
+        for some in launch.passed_files.chunks(wire::MAX_DESCRIPTORS) {
             let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
             wire::send(&self.channel, &ToSupervisor::Descriptors, &some)?;
         }
@@ -160,7 +160,7 @@ pub(super) fn can_confine(launch: &Launch) -> bool {
     let attempt = || {
         let null = || File::open("/dev/null").map(OwnedFd::from);
         let start = Start { argv: vec!["/bin/true".to_owned()], terminal: false, ..launch.start.clone() };
-        let nothing = Launch { start, given: launch.given.clone() };
+        let nothing = Launch { start, passed_files: launch.passed_files.clone() };
         Supervisor::start(&nothing, &[null()?, null()?, null()?])?.receive()
     };
     *CAN.get_or_init(|| !matches!(attempt(), Ok(FromSupervisor::Unsupported { .. })))
@@ -171,8 +171,8 @@ fn program() -> io::Result<String> {
     static FILE: OnceLock<io::Result<OwnedFd>> = OnceLock::new();
     let file = FILE.get_or_init(|| {
         // The flag makes the file executable even if the system's default is not; older kernels do not know it.
-        let made = memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC | MemfdFlags::EXEC);
-        let file = made.or_else(|_| memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC))?;
+        let memfd = memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC | MemfdFlags::EXEC);
+        let file = memfd.or_else(|_| memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC))?;
         let mut file = File::from(file);
         file.write_all(PROGRAM)?;
         Ok(file.into())

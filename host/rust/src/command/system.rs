@@ -88,7 +88,7 @@ impl System {
         for (setting, path) in named {
             directories.extend(named_directory(setting, Path::new(path), roots)?);
         }
-        let usual = DIRECTORIES.iter().filter_map(|path| beside(Path::new(path), roots)?.end().ok());
+        let usual = DIRECTORIES.iter().filter_map(|path| walk_outside_roots(Path::new(path), roots)?.end().ok());
         directories.extend(usual);
         let files = FILES.iter().filter_map(|path| SystemFile::open(Path::new(path), roots)).collect();
         Ok(Self { directories, files })
@@ -101,7 +101,7 @@ impl System {
 
     /// Returns the further files that a command may read.
     pub(super) fn files(&self, roots: &[Mount]) -> impl Iterator<Item = Arc<File>> {
-        self.files.iter().filter_map(|kept| kept.get(roots))
+        self.files.iter().filter_map(|file| file.get(roots))
     }
 }
 
@@ -118,7 +118,7 @@ fn named_directory(setting: &'static str, path: &Path, roots: &[Mount]) -> Resul
 }
 
 /// Resolves a path if no directory on it is in a root: otherwise a process that changes the root could redirect it.
-fn beside(path: &Path, roots: &[Mount]) -> Option<Walk> {
+fn walk_outside_roots(path: &Path, roots: &[Mount]) -> Option<Walk> {
     let walk = Walk::new(path).ok()?;
     (!roots.iter().any(|root| walk.touches(&root.directory))).then_some(walk)
 }
@@ -145,7 +145,7 @@ impl SystemFile {
 
 /// Opens the regular file at a path whose directories are in no root.
 pub(super) fn open(path: &Path, roots: &[Mount]) -> Option<File> {
-    let walk = beside(path, roots)?;
+    let walk = walk_outside_roots(path, roots)?;
     let name = walk.file.as_deref().filter(|_| walk.missing.is_empty())?;
     walk.directory.open_regular(name, OpenOptions::new().read(true)).ok()
 }
@@ -168,7 +168,7 @@ pub(super) fn shell() -> PathBuf {
 
 /// Returns the environment of a command. Of this process's variables it contains only those that the policy passes on.
 pub(super) fn environment(policy: &Commands, home: &str, workdir: &str, terminal: bool) -> Vec<(String, String)> {
-    let made = [
+    let variables = [
         ("PATH", path(policy).collect::<Vec<_>>().join(":")),
         ("HOME", home.to_owned()),
         ("TMPDIR", home.to_owned()),
@@ -183,5 +183,5 @@ pub(super) fn environment(policy: &Commands, home: &str, workdir: &str, terminal
         // A command that only reads would otherwise try to write the index.
         ("GIT_OPTIONAL_LOCKS", "0".to_owned()),
     ];
-    environment::over(made.map(|(name, value)| (name.to_owned(), value)).into(), policy)
+    environment::over(variables.map(|(name, value)| (name.to_owned(), value)).into(), policy)
 }

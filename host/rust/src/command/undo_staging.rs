@@ -60,7 +60,7 @@ impl UndoStaging {
     }
 
     /// Returns the path by which the component finds a file of the directory; `None` without a state directory.
-    pub(super) fn kept(&self, file: &str) -> Option<String> {
+    pub(super) fn state_path(&self, file: &str) -> Option<String> {
         self.is_lasting.then(|| format!("{COMMANDS}/{}/{file}", self.directory.name()))
     }
 }
@@ -81,7 +81,7 @@ fn sweep(parent: &Directory) {
 }
 
 /// Returns a note that these paths have no backup.
-pub(super) fn not_kept(paths: &[String]) -> Option<String> {
+pub(super) fn not_stored(paths: &[String]) -> Option<String> {
     (!paths.is_empty()).then(|| format!("no backup of {}: too large or too many", listed(paths)))
 }
 
@@ -96,9 +96,9 @@ pub(super) fn broken(paths: &[String], count: u64) -> Option<String> {
 
 /// Formats the first paths of a list.
 fn listed(paths: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let first: Vec<_> = paths.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
-    match paths.len().saturating_sub(SHOWN) {
+    const MAX_LISTED: usize = 5;
+    let first: Vec<_> = paths.iter().take(MAX_LISTED).map(|path| format!("`{path}`")).collect();
+    match paths.len().saturating_sub(MAX_LISTED) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
     }

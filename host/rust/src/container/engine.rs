@@ -28,7 +28,7 @@ pub(super) enum Engine {
 
 /// A running container, as its engine describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ContainerInfo {
     pub(super) engine: Engine,
     pub(super) name: String,
     /// Identity, unique among all containers of the engine.
@@ -40,25 +40,25 @@ pub(super) struct Found {
 }
 
 /// Finds a container by name: in the engine named before `:`, otherwise in the one engine that has it.
-pub(super) fn find(name: &str) -> Result<Found, String> {
+pub(super) fn find(name: &str) -> Result<ContainerInfo, String> {
     if let Some((engine, name)) = name.split_once(':') {
         let known = || Engine::ALL.map(|engine| format!("`{engine}`")).join(", ");
         let engine = Engine::ALL.into_iter().find(|known| known.program() == engine);
-        return look(engine.ok_or_else(|| format!("the engine has to be one of {}", known()))?, name);
+        return inspect(engine.ok_or_else(|| format!("the engine has to be one of {}", known()))?, name);
     }
     check(name)?;
-    let mut found = Vec::new();
+    let mut known_containers = Vec::new();
     let mut complaints = Vec::new();
     for engine in Engine::ALL {
-        match ask(engine, name) {
-            Ok(Said::Known(known)) => found.push((engine, known)),
-            Ok(Said::Unknown(complaint)) | Err(complaint) => complaints.push(format!("{engine}: {complaint}")),
-            Ok(Said::NoEngine) => complaints.push(format!("{engine}: not installed")),
+        match query(engine, name) {
+            Ok(EngineAnswer::Known(known)) => known_containers.push((engine, known)),
+            Ok(EngineAnswer::Unknown(complaint)) | Err(complaint) => complaints.push(format!("{engine}: {complaint}")),
+            Ok(EngineAnswer::NoEngine) => complaints.push(format!("{engine}: not installed")),
         }
     }
-    match found.as_slice() {
+    match known_containers.as_slice() {
         [] => Err(format!("no engine knows it ({})", complaints.join("; "))),
-        [_] => found.remove(0).1.running(),
+        [_] => known_containers.remove(0).1.running(),
         several => {
             let names: Vec<_> = several.iter().map(|(engine, _)| format!("`{engine}:{name}`")).collect();
             Err(format!("several engines have one of that name; say which: {}", names.join(", ")))
@@ -67,12 +67,12 @@ pub(super) fn find(name: &str) -> Result<Found, String> {
 }
 
 /// Returns the container `name` of an engine.
-pub(super) fn look(engine: Engine, name: &str) -> Result<Found, String> {
+pub(super) fn inspect(engine: Engine, name: &str) -> Result<ContainerInfo, String> {
     check(name)?;
-    match ask(engine, name)? {
-        Said::Known(known) => known.running(),
-        Said::Unknown(complaint) => Err(format!("{engine}: {complaint}")),
-        Said::NoEngine => Err(format!("there is no `{engine}` on the PATH")),
+    match query(engine, name)? {
+        EngineAnswer::Known(known) => known.running(),
+        EngineAnswer::Unknown(complaint) => Err(format!("{engine}: {complaint}")),
+        EngineAnswer::NoEngine => Err(format!("there is no `{engine}` on the PATH")),
     }
 }
 
@@ -86,7 +86,7 @@ fn check(name: &str) -> Result<(), String> {
     Err("a name is letters, digits, `_`, `.`, `-` and `+`, a letter or digit first".to_owned())
 }
 
-enum Said {
+enum EngineAnswer {
     Known(Known),
     /// The engine does not know the container; with its error message.
     Unknown(String),
@@ -95,42 +95,42 @@ enum Said {
 
 /// A container, running or not.
 struct Known {
-    found: Found,
+    info: ContainerInfo,
     state: String,
 }
 
 impl Known {
-    fn running(self) -> Result<Found, String> {
+    fn running(self) -> Result<ContainerInfo, String> {
         match self.state.as_str() {
-            "running" => Ok(self.found),
-            state => Err(format!("it does not run: {} says `{}`", self.found.engine, state.escape_debug())),
+            "running" => Ok(self.info),
+            state => Err(format!("it does not run: {} says `{}`", self.info.engine, state.escape_debug())),
         }
     }
 }
 
-fn ask(engine: Engine, name: &str) -> Result<Said, String> {
+fn query(engine: Engine, name: &str) -> Result<EngineAnswer, String> {
     let arguments: &[&str] = match engine {
         Engine::Podman | Engine::Docker => &["container", "inspect", name],
         Engine::Runc => &["state", name],
     };
     let answer = match run(engine.program(), arguments)? {
-        Ended::Missing => return Ok(Said::NoEngine),
-        Ended::Badly(complaint) => return Ok(Said::Unknown(complaint)),
+        Ended::Missing => return Ok(EngineAnswer::NoEngine),
+        Ended::Badly(complaint) => return Ok(EngineAnswer::Unknown(complaint)),
         Ended::Well(answer) => answer,
     };
     let known = match engine {
         Engine::Podman | Engine::Docker => inspected(engine, name, &answer)?,
         Engine::Runc => bundled(name, &answer)?,
     };
-    Ok(Said::Known(known))
+    Ok(EngineAnswer::Known(known))
 }
 
 /// Parses the result of `podman container inspect` or `docker container inspect`, a list with one entry.
 fn inspected(engine: Engine, name: &str, answer: &[u8]) -> Result<Known, String> {
     let [Inspected { id, state, config }] = parse::<[Inspected; 1]>(engine, answer)?;
     let name = name.to_owned();
-    let found = Found { engine, name, identity: id, pid: state.pid, working_directory: config.working_dir };
-    Ok(Known { found, state: state.status })
+    let info = ContainerInfo { engine, name, identity: id, pid: state.pid, working_directory: config.working_dir };
+    Ok(Known { info, state: state.status })
 }
 
 /// Parses the result of `runc state`, and reads the working directory from the configuration in the bundle.
@@ -141,8 +141,8 @@ fn bundled(name: &str, answer: &[u8]) -> Result<Known, String> {
     let config = read(&path).map_err(|cause| format!("`{}`: {cause}", path.display()))?;
     let Bundle { process } = parse(engine, &config)?;
     let identity = format!("{name}@{created}");
-    let found = Found { engine, name: name.to_owned(), identity, pid, working_directory: process.cwd };
-    Ok(Known { found, state: status })
+    let info = ContainerInfo { engine, name: name.to_owned(), identity, pid, working_directory: process.cwd };
+    Ok(Known { info, state: status })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -217,7 +217,7 @@ impl fmt::Display for Engine {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for ContainerInfo {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.engine, self.name)
     }

@@ -22,7 +22,7 @@ impl Container {
         terminal: bool,
         environment: &[(String, String)],
     ) -> Contained {
-        let engine = self.held.found.engine;
+        let engine = self.held.info.engine;
         let processes = Processes::new(&self.held);
         let directory = if engine == Engine::Runc { "--cwd" } else { "--workdir" };
         let mut arguments = vec![engine.program().to_owned(), "exec".to_owned()];
@@ -33,9 +33,9 @@ impl Container {
             (_, true) => arguments.extend(["--interactive", "--tty"].map(str::to_owned)),
         }
         let variables =
-            environment.iter().map(|(name, value)| format!("{name}={value}")).chain([processes.mark().to_owned()]);
+            environment.iter().map(|(name, value)| format!("{name}={value}")).chain([processes.tag().to_owned()]);
         arguments.extend(variables.flat_map(|variable| ["--env".to_owned(), variable]));
-        arguments.extend([directory.to_owned(), workdir.to_string_lossy().into_owned(), self.held.found.name.clone()]);
+        arguments.extend([directory.to_owned(), workdir.to_string_lossy().into_owned(), self.held.info.name.clone()]);
         arguments.extend(processes.held_back(command));
         Contained { command: arguments, processes }
     }

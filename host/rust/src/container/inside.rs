@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_stay_below_the_root_that_is_given() {
+    fn links_stay_below_the_root() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("root");
         fs::create_dir_all(root.join("srv/app")).unwrap();

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::kernel_files;
 use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
 use crate::types::{ErrorCode, ToolError};
-use engine::Found;
+use engine::ContainerInfo;
 #[cfg(feature = "commands")]
 pub(crate) use processes::Processes;
 
@@ -55,7 +55,7 @@ pub struct Container {
 
 #[derive(Debug)]
 struct Held {
-    found: Found,
+    info: ContainerInfo,
     process: Process,
     root: Arc<File>,
 }
@@ -73,16 +73,16 @@ impl Container {
     }
 
     fn try_open(name: &str) -> Result<Self, String> {
-        let found = engine::find(name)?;
-        let process = Process::hold(found.pid)?;
+        let info = engine::find(name)?;
+        let process = Process::hold(info.pid)?;
         // The second answer must be about the process that is held now, and not about an earlier process with the same
         // id.
-        if engine::look(found.engine, &found.name)? != found {
+        if engine::inspect(info.engine, &info.name)? != info {
             return Err("it was stopped or replaced meanwhile; try again".to_owned());
         }
         let root = Arc::new(process.root()?.into());
-        let held = Held { found, process, root };
-        let (working_directory, path) = held.open_directory(&held.found.working_directory)?;
+        let held = Held { info, process, root };
+        let (working_directory, path) = held.open_directory(&held.info.working_directory)?;
         Ok(Self { held: Arc::new(held), working_directory, path })
     }
 
@@ -106,7 +106,7 @@ impl Container {
 
     /// Returns the engine and the name, such as `podman:web`.
     pub fn name(&self) -> String {
-        self.held.found.to_string()
+        self.held.info.to_string()
     }
 
     /// Returns the directory in the container at which relative paths start, without links.
@@ -121,7 +121,7 @@ impl Container {
 
     /// Returns an identity that no other working directory and no other container has, even one with the same name.
     pub(crate) fn identity(&self) -> PathBuf {
-        let Found { engine, identity, .. } = &self.held.found;
+        let ContainerInfo { engine, identity, .. } = &self.held.info;
         // The state of a workspace names files relative to its working directory.
         let mut name = OsString::from(format!("container:{engine}:{identity}:"));
         name.push(&self.path);
@@ -202,11 +202,11 @@ impl Process {
     fn root(&self) -> Result<OwnedFd, String> {
         let path = format!("/proc/{}/root", self.pid);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, &path, flags, Mode::empty()).map_err(|cause| cannot_look(&path, cause.into()))?;
+        let root = openat(CWD, &path, flags, Mode::empty()).map_err(|cause| cannot_open(&path, cause.into()))?;
         if !self.lives() {
             return Err("it stopped meanwhile".to_owned());
         }
-        let own = openat(CWD, "/", flags, Mode::empty()).map_err(|cause| cannot_look("/", cause.into()))?;
+        let own = openat(CWD, "/", flags, Mode::empty()).map_err(|cause| cannot_open("/", cause.into()))?;
         if identity(&root)? == identity(&own)? {
             return Err("its root directory is this machine's own".to_owned());
         }
@@ -214,7 +214,7 @@ impl Process {
     }
 }
 
-fn cannot_look(path: &str, cause: io::Error) -> String {
+fn cannot_open(path: &str, cause: io::Error) -> String {
     let hint = match cause.kind() {
         io::ErrorKind::PermissionDenied => "; run as the user who started it, or as root",
         _ => "",

@@ -18,7 +18,7 @@ use crate::cgroup::Cgroup;
 use crate::hex::hex;
 
 /// Name of the variable in the environment of the command's processes.
-const MARK: &str = "PADDOCK_COMMAND";
+const TAG: &str = "PADDOCK_COMMAND";
 
 /// Maximum number of searches for marked processes. Each search kills those that it finds; a process can fork in
 /// between.
@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// Processes of one command in a container.
 pub(crate) struct Processes {
     /// The variable, as `NAME=VALUE`.
-    mark: String,
+    tag: String,
     group: Option<Cgroup>,
     /// Whether the command has not entered the group yet.
     is_awaited: bool,
@@ -46,15 +46,15 @@ impl Processes {
     /// Creates the value for a command that is about to start in the container.
     pub(super) fn new(container: &Held) -> Self {
         let mut nonce = [0; 16];
-        // Without random numbers, the mark is this process's id and an address in it, which is less certainly unique.
+        // Without random numbers, the tag is this process's id and an address in it, which is less certainly unique.
         let is_random = getrandom::fill(&mut nonce).is_ok();
         let value = if is_random { hex(&nonce) } else { format!("{}-{:p}", std::process::id(), &nonce) };
-        let group = has_shell(container).then(|| Cgroup::below(&container.found.pid.to_string())).flatten();
-        Self { mark: format!("{MARK}={value}"), is_awaited: group.is_some(), group, first: None }
+        let group = has_shell(container).then(|| Cgroup::below(&container.info.pid.to_string())).flatten();
+        Self { tag: format!("{TAG}={value}"), is_awaited: group.is_some(), group, first: None }
     }
 
-    pub(super) fn mark(&self) -> &str {
-        &self.mark
+    pub(super) fn tag(&self) -> &str {
+        &self.tag
     }
 
     /// Returns the command; if it gets a group, the command stops itself until [`Processes::admit`] finds it.
@@ -86,7 +86,7 @@ impl Processes {
     /// Kills all processes of the command, because the engine's client does not.
     pub(crate) fn end(&mut self) {
         self.first = None;
-        // The mark finds a process that did not enter the group.
+        // The tag finds a process that did not enter the group.
         drop(self.group.as_ref().map(Cgroup::kill));
         for _ in 0..ROUNDS {
             let ended = self.there().filter(|(_, process)| pidfd_send_signal(process, Signal::KILL).is_ok());
@@ -96,7 +96,7 @@ impl Processes {
         }
     }
 
-    /// Returns the processes with the mark.
+    /// Returns the processes with the tag.
     fn there(&self) -> impl Iterator<Item = (Pid, OwnedFd)> {
         let entries = fs::read_dir("/proc").into_iter().flatten();
         let ids = entries.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?));
@@ -104,8 +104,8 @@ impl Processes {
             // The descriptor is opened before the check, so that a reused id cannot be confused with the process.
             let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
             let variables = fs::read(format!("/proc/{pid}/environ")).ok()?;
-            let has_mark = variables.split(|byte| *byte == 0).any(|variable| variable == self.mark.as_bytes());
-            has_mark.then_some((pid, process))
+            let has_tag = variables.split(|byte| *byte == 0).any(|variable| variable == self.tag.as_bytes());
+            has_tag.then_some((pid, process))
         })
     }
 }

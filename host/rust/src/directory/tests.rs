@@ -6,15 +6,15 @@ use tempfile::TempDir;
 use super::*;
 
 /// Returns a directory whose path has no links.
-fn place() -> (TempDir, PathBuf) {
-    let place = tempfile::tempdir().unwrap();
-    let top = place.path().canonicalize().unwrap();
-    (place, top)
+fn fixture() -> (TempDir, PathBuf) {
+    let temporary = tempfile::tempdir().unwrap();
+    let top = temporary.path().canonicalize().unwrap();
+    (temporary, top)
 }
 
 #[test]
 fn a_walk_tells_every_link_on_it() {
-    let (_place, top) = place();
+    let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("real/config")).unwrap();
     symlink("real", top.join("one")).unwrap();
     symlink(top.join("one/../real/config"), top.join("two")).unwrap();
@@ -30,7 +30,7 @@ fn a_walk_tells_every_link_on_it() {
 
 #[test]
 fn a_walk_may_end_at_a_file_and_go_through_none() {
-    let (_place, top) = place();
+    let (_fixture, top) = fixture();
     fs::write(top.join("file"), "").unwrap();
     symlink("file", top.join("link")).unwrap();
     let walk = Walk::new(&top.join("link")).unwrap();
@@ -41,7 +41,7 @@ fn a_walk_may_end_at_a_file_and_go_through_none() {
 
 #[test]
 fn a_link_that_leads_out_of_a_root_is_known_by_any_path() {
-    let (_place, top) = place();
+    let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("ws/in")).unwrap();
     fs::create_dir(top.join("outside")).unwrap();
     symlink("../outside", top.join("ws/out")).unwrap();
@@ -57,7 +57,7 @@ fn a_link_that_leads_out_of_a_root_is_known_by_any_path() {
 
 #[test]
 fn a_held_directory_is_the_same_whatever_happens_to_its_path() {
-    let (_place, top) = place();
+    let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("a/b")).unwrap();
     fs::create_dir_all(top.join("other/b")).unwrap();
     fs::write(top.join("a/b/mine"), "").unwrap();
@@ -71,7 +71,7 @@ fn a_held_directory_is_the_same_whatever_happens_to_its_path() {
 
 #[test]
 fn a_deferred_directory_is_made_where_it_was_to_be() {
-    let (_place, top) = place();
+    let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("home")).unwrap();
     fs::create_dir_all(top.join("outside/state")).unwrap();
     let deferred = Deferred::new(Walk::new(&top.join("home/state/ws")).unwrap()).unwrap();
@@ -90,7 +90,7 @@ fn a_deferred_directory_is_made_where_it_was_to_be() {
 
 #[test]
 fn a_deferred_directory_that_was_deleted_is_made_again() {
-    let (_place, top) = place();
+    let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("state/ws")).unwrap();
     let deferred = Deferred::new(Walk::new(&top.join("state/ws")).unwrap()).unwrap();
     let first = deferred.get().unwrap();
@@ -101,8 +101,8 @@ fn a_deferred_directory_that_was_deleted_is_made_again() {
 }
 
 #[test]
-fn what_lies_in_a_root_is_known_by_identity() {
-    let (_place, top) = place();
+fn directories_in_a_root_are_recognized_by_identity() {
+    let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("home/.cache/paddock")).unwrap();
     symlink(".cache", top.join("home/cache")).unwrap();
     let home = Directory::open(&top.join("home")).unwrap();

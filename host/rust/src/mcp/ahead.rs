@@ -30,7 +30,7 @@ impl ReadAhead {
     /// Removes the first request, if it has room, and counts it as in flight.
     pub(super) fn start_next(&mut self, load: &Load) -> Option<Waiting> {
         let first = self.requests.front()?;
-        if !load.has_room(&first.id, first.weight) {
+        if !load.has_capacity(&first.id, first.weight) {
             return None;
         }
         let first = self.requests.pop_front()?;
@@ -51,7 +51,7 @@ impl ReadAhead {
         Some(removed)
     }
 
-    pub(super) fn has_room(&self) -> bool {
+    pub(super) fn has_capacity(&self) -> bool {
         self.requests.len() < MAX_AHEAD && self.weight < MAX_AHEAD_WEIGHT
     }
 

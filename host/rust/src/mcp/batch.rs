@@ -82,7 +82,7 @@ impl Batches {
     }
 
     /// Returns whether the collected answers leave room for the answer of a further request.
-    pub(super) fn has_room(&self) -> bool {
+    pub(super) fn has_capacity(&self) -> bool {
         self.collected_bytes < MAX_COLLECTED_BYTES
     }
 
@@ -166,11 +166,11 @@ mod tests {
     fn the_collected_answers_are_bounded() {
         let mut batches = with_requests(3);
         let number = batches.end(&id(0)).unwrap();
-        assert!(batches.has_room());
+        assert!(batches.has_capacity());
         batches.answer(number, &vec![b'x'; MAX_COLLECTED_BYTES]);
-        assert!(!batches.has_room());
+        assert!(!batches.has_capacity());
         end_of_messages(&mut batches);
         batches.close_one(number);
-        assert!(batches.close_one(number).is_some() && batches.has_room());
+        assert!(batches.close_one(number).is_some() && batches.has_capacity());
     }
 }

@@ -17,10 +17,10 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
         .destructive(tool.annotations.destructive)
         .idempotent(tool.annotations.idempotent)
         .open_world(false);
-    let mut shown = model::Tool::new(tool.name, tool.description, Arc::new(input)).with_annotations(hints);
-    shown.title = Some(tool.annotations.title);
-    shown.output_schema = Some(Arc::new(output));
-    Ok(shown)
+    let mut mcp_tool = model::Tool::new(tool.name, tool.description, Arc::new(input)).with_annotations(hints);
+    mcp_tool.title = Some(tool.annotations.title);
+    mcp_tool.output_schema = Some(Arc::new(output));
+    Ok(mcp_tool)
 }
 
 /// Converts the outcome of a call. A failure has no structured content, because that would have to match the output
@@ -47,11 +47,11 @@ pub(super) fn result(
 /// Returns the content blocks (images, sounds, resources) of a result without a text of its own.
 fn blocks(outcome: &Outcome) -> Option<Vec<ContentBlock>> {
     #[derive(serde::Deserialize)]
-    struct Shown {
+    struct ResultWithContent {
         content: Vec<ContentBlock>,
     }
     if !outcome.ok || !outcome.text.is_empty() {
         return None;
     }
-    serde_json::from_str::<Shown>(outcome.result.get()).ok().map(|shown| shown.content)
+    serde_json::from_str::<ResultWithContent>(outcome.result.get()).ok().map(|result| result.content)
 }

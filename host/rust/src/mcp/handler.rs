@@ -14,8 +14,8 @@ use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionConte
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use super::asking::Questions;
 use super::convert;
+use super::elicitation::Questions;
 use super::load::MAX_REQUESTS;
 use super::log::Log;
 use super::resources;
@@ -203,7 +203,7 @@ impl ServerHandler for Handler {
         let approver = self.questions.approver(&request, &context);
         let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default()).to_string();
         let mut outcome = self.call(&request.name, &arguments, approver, &context).await;
-        if let Some(question) = outcome.plan.take().and_then(|plan| self.questions.ask(plan, &context)) {
+        if let Some(question) = outcome.plan.take().and_then(|plan| self.questions.elicit(plan, &context)) {
             return Ok(CallToolResponse::InputRequired(question));
         }
         let cancelled = context.ct.clone();

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 use super::request_id::RequestIdReader;
 
 /// A UTF-8 byte order mark, which may precede JSON.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Lines<R> {
     read: R,
@@ -57,7 +57,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         if self.state == State::Taken {
             self.line.clear();
             // A single long line must not keep its memory until the end of the session.
-            self.line.shrink_to(KEPT);
+            self.line.shrink_to(RETAINED_CAPACITY);
             self.state = State::Reads;
         }
         loop {
@@ -114,10 +114,10 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
 }
 
 /// Capacity in bytes that is kept for the next line.
-const KEPT: usize = 64 * 1024;
+const RETAINED_CAPACITY: usize = 64 * 1024;
 
 fn trimmed(line: &[u8]) -> &[u8] {
-    line.strip_prefix(MARK).unwrap_or(line).trim_ascii()
+    line.strip_prefix(BOM).unwrap_or(line).trim_ascii()
 }
 
 #[cfg(test)]
@@ -126,12 +126,12 @@ mod tests {
 
     async fn all(text: &[u8], max: usize) -> Vec<String> {
         let mut lines = Lines::new(tokio::io::BufReader::with_capacity(3, text), max);
-        let mut found = Vec::new();
+        let mut received = Vec::new();
         loop {
-            found.push(match lines.next().await {
+            received.push(match lines.next().await {
                 Line::Message(line) => String::from_utf8_lossy(line).into_owned(),
                 Line::TooLong(id) => id.map_or("too long".to_owned(), |id| format!("too long: {id}")),
-                Line::End => return found,
+                Line::End => return received,
             });
         }
     }

@@ -76,7 +76,7 @@ pub(super) struct Queued {
 
 impl Load {
     /// Returns whether a request may start now. If the client reuses an id, the second request waits for the first.
-    pub(super) fn has_room(&self, id: &RequestId, weight: usize) -> bool {
+    pub(super) fn has_capacity(&self, id: &RequestId, weight: usize) -> bool {
         let state = self.lock();
         let running = state.running();
         let fits = running < MAX_REQUESTS && state.requests_weight.saturating_add(weight) <= MAX_REQUESTS_WEIGHT;
@@ -215,46 +215,46 @@ mod tests {
     #[test]
     fn requests_in_flight_and_their_weight_are_bounded() {
         let load = Load::default();
-        assert!(load.has_room(&id(0), usize::MAX), "a request that is alone");
+        assert!(load.has_capacity(&id(0), usize::MAX), "a request that is alone");
         for number in 0..MAX_REQUESTS {
-            assert!(load.has_room(&id(number), 1));
+            assert!(load.has_capacity(&id(number), 1));
             load.begin(id(number), 1);
         }
-        assert!(!load.has_room(&id(MAX_REQUESTS), 1));
+        assert!(!load.has_capacity(&id(MAX_REQUESTS), 1));
         load.end(&id(0));
         load.end(&id(0));
-        assert!(load.has_room(&id(0), 1) && !load.has_room(&id(0), MAX_REQUESTS_WEIGHT));
+        assert!(load.has_capacity(&id(0), 1) && !load.has_capacity(&id(0), MAX_REQUESTS_WEIGHT));
     }
 
     #[test]
     fn the_second_request_of_an_id_waits_for_the_first() {
         let load = Load::default();
         load.begin(id(1), 5);
-        assert!(!load.has_room(&id(1), 1) && load.has_room(&id(2), 1));
+        assert!(!load.has_capacity(&id(1), 1) && load.has_capacity(&id(2), 1));
         load.end(&id(1));
-        assert!(load.has_room(&id(1), 1) && load.is_idle() && load.progress().ended == 1);
+        assert!(load.has_capacity(&id(1), 1) && load.is_idle() && load.progress().ended == 1);
     }
 
     #[test]
-    fn listeners_are_bounded_and_take_no_room_from_other_requests() {
+    fn listeners_are_bounded_and_take_no_capacity_from_other_requests() {
         let load = Load::default();
         for number in 0..MAX_LISTENERS {
             load.begin_listener(id(number), 1).unwrap();
         }
         assert!(load.begin_listener(id(99), 1).unwrap_err().contains("16 `subscriptions/listen`"));
-        assert!(load.is_idle() && load.has_room(&id(99), MAX_REQUESTS_WEIGHT) && load.is_listener(&id(0)));
+        assert!(load.is_idle() && load.has_capacity(&id(99), MAX_REQUESTS_WEIGHT) && load.is_listener(&id(0)));
         load.end(&id(0));
         assert!(load.begin_listener(id(1), 1).is_err() && load.begin_listener(id(0), MAX_LISTENER_WEIGHT + 1).is_err());
         load.begin_listener(id(0), MAX_LISTENER_WEIGHT).unwrap();
     }
 
     #[test]
-    fn pings_are_bounded_and_take_no_room_from_other_requests() {
+    fn pings_are_bounded_and_take_no_capacity_from_other_requests() {
         let load = Load::default();
         load.begin(id(0), 1);
         assert!(!load.begin_ping(&id(0)), "the id is in use");
         assert!((1..=MAX_PINGS).all(|number| load.begin_ping(&id(number))) && !load.begin_ping(&id(99)));
-        assert!(!load.has_room(&id(1), 1) && load.has_room(&id(99), 1));
+        assert!(!load.has_capacity(&id(1), 1) && load.has_capacity(&id(99), 1));
         load.end(&id(0));
         assert!(!load.is_idle(), "the pings have no answer yet");
         load.end(&id(1));
@@ -265,11 +265,11 @@ mod tests {
     fn nothing_starts_while_too_much_is_queued() {
         let load = Arc::new(Load::default());
         let large = load.queue(MAX_QUEUED_BYTES);
-        assert!(!load.has_room(&id(0), 0) && !load.can_queue() && !load.is_idle() && load.progress().is_queued);
+        assert!(!load.has_capacity(&id(0), 0) && !load.can_queue() && !load.is_idle() && load.progress().is_queued);
         large.progress();
         assert_eq!(load.progress(), Progress { ended: 0, written: 1, is_queued: true });
         drop(large);
-        assert!(load.has_room(&id(0), 0) && load.is_idle() && !load.progress().is_queued);
+        assert!(load.has_capacity(&id(0), 0) && load.is_idle() && !load.progress().is_queued);
         let all: Vec<Queued> = std::iter::repeat_with(|| load.queue(1)).take(MAX_QUEUED).collect();
         assert!(!load.can_queue());
         drop(all);

@@ -55,7 +55,7 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
         Ok(message) => {
             // Parsing took the last value of such a name; the user may have approved the first.
             if let Some(name) = std::str::from_utf8(line).ok().and_then(repeated_name) {
-                return refused(line, format!("an object of the message has the name {name:?} twice"));
+                return refused(line, Some(&format!("an object of the message has the name {name:?} twice")));
             }
             let weight = line.len().saturating_add(values.saturating_mul(VALUE_BYTES));
             Parsed::Message(Box::new(message), weight)
@@ -211,7 +211,7 @@ mod tests {
             format!(r#"{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {params}}}"#)
         };
         assert!(refusal(&call(r#"{"path": "a", "other": {"path": "b"}}"#)).is_none());
-        let (message, id) = refusal(&call(r#"{"path": "a", "p\u0061th": "b"}"#)).unwrap();
+        let (_, message, id) = refusal(&call(r#"{"path": "a", "p\u0061th": "b"}"#)).unwrap();
         assert!(message.contains("\"path\" twice"), "{message}");
         assert_eq!(id, Some(RequestId::Number(7)));
     }

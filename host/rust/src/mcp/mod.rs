@@ -27,9 +27,9 @@ use crate::options::DIALECT;
 use crate::workspace::Workspace;
 
 mod ahead;
-mod asking;
 mod batch;
 mod convert;
+mod elicitation;
 mod handler;
 mod lines;
 mod load;

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_path_is_refused() {
+    fn uris_without_a_path_are_refused() {
         for uri in ["a.txt", "https://host/a", "file://host/a", "file:///a?b", "file:///a#b", "file:///%FF"] {
             assert!(paths(uri).is_err(), "{uri}");
         }

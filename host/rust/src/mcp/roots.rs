@@ -30,14 +30,14 @@ pub(super) struct SessionWorkspace {
     open: Open,
     /// Workspace over the client's roots, once the client was asked for them; the own workspace if none of them can be
     /// opened.
-    asked: Mutex<Option<Workspace>>,
+    client_workspace: Mutex<Option<Workspace>>,
     /// Whether the client has reported that its roots changed.
     is_stale: AtomicBool,
 }
 
 impl SessionWorkspace {
     pub(super) fn new(own: Workspace, open: Open) -> Self {
-        Self { own, open, asked: Mutex::default(), is_stale: AtomicBool::new(false) }
+        Self { own, open, client_workspace: Mutex::default(), is_stale: AtomicBool::new(false) }
     }
 
     /// Returns the workspace for a call.
@@ -45,16 +45,16 @@ impl SessionWorkspace {
         if !paddock_policy::includes(dialect, DIALECT) || !has_roots(context) {
             return self.own.clone();
         }
-        let mut asked = self.asked.lock().await;
+        let mut client_workspace = self.client_workspace.lock().await;
         if self.is_stale.swap(false, Ordering::AcqRel) {
-            *asked = None;
+            *client_workspace = None;
         }
-        if let Some(workspace) = &*asked {
+        if let Some(workspace) = &*client_workspace {
             return workspace.clone();
         }
         let roots = roots(&context.peer).await;
         let workspace = if roots.is_empty() { None } else { (self.open)(roots) };
-        asked.insert(workspace.unwrap_or_else(|| self.own.clone())).clone()
+        client_workspace.insert(workspace.unwrap_or_else(|| self.own.clone())).clone()
     }
 
     /// Makes the next call ask the client for its roots again. This function never waits, because a client may send any

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::load::MAX_REQUESTS;
 
 /// Start and end of a placeholder in JSON. No string can contain them, because a quote in a JSON string is escaped.
-const MARK: &str = r#"{"$paddock":""#;
-const MARK_END: &[u8] = br#""}"#;
+const PLACEHOLDER: &str = r#"{"$paddock":""#;
+const PLACEHOLDER_END: &[u8] = br#""}"#;
 
 /// Number of placeholders at which those of cancelled requests are removed. It exceeds the number of requests in
 /// flight.
@@ -66,10 +66,10 @@ impl Placeholders {
     fn replace(&self, mut message: &[u8], out: &mut Vec<u8>) {
         let mut waiting = self.lock();
         while !waiting.json.is_empty()
-            && let Some(at) = memmem::find(message, MARK.as_bytes())
+            && let Some(at) = memmem::find(message, PLACEHOLDER.as_bytes())
             && let Some((before, rest)) = message.split_at_checked(at)
-            && let Some(number) = rest.get(MARK.len()..)
-            && let Some(length) = memmem::find(number, MARK_END)
+            && let Some(number) = rest.get(PLACEHOLDER.len()..)
+            && let Some(length) = memmem::find(number, PLACEHOLDER_END)
             && let Some((number, after)) = number.split_at_checked(length)
         {
             out.extend_from_slice(before);
@@ -78,7 +78,7 @@ impl Placeholders {
                 Some(entry) => out.extend_from_slice(entry.json.as_bytes()),
                 None => out.extend_from_slice(b"null"),
             }
-            message = after.get(MARK_END.len()..).unwrap_or_default();
+            message = after.get(PLACEHOLDER_END.len()..).unwrap_or_default();
         }
         out.extend_from_slice(message);
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_written_as_what_it_stands_for() {
+    fn a_placeholder_is_written_as_what_it_stands_for() {
         let placeholders = Placeholders::default();
         let (first, second) =
             (placeholders.put(r#"{"b":1}"#.to_owned(), || false), placeholders.put("[2]".to_owned(), || false));
@@ -109,22 +109,22 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_cancelled_requests_are_not_kept() {
+    fn placeholders_of_cancelled_requests_are_discarded() {
         let placeholders = Placeholders::default();
-        let kept = placeholders.put("1".to_owned(), || false);
+        let placeholder = placeholders.put("1".to_owned(), || false);
         for _ in 0..10 * MAX_WAITING {
             placeholders.put("2".to_owned(), || true);
             assert!(placeholders.lock().json.len() <= MAX_WAITING);
         }
-        assert_eq!(written(&placeholders, &kept), "1");
+        assert_eq!(written(&placeholders, &placeholder), "1");
     }
 
     #[test]
-    fn a_text_that_looks_like_a_mark_stays_a_text() {
+    fn a_text_that_looks_like_a_placeholder_stays_a_text() {
         let placeholders = Placeholders::default();
-        let mark = placeholders.put("true".to_owned(), || false);
-        let message = json!({"a": r#"{"$paddock":"0"}"#, "b": mark});
-        let shown: Value = serde_json::from_str(&written(&placeholders, &message)).unwrap();
-        assert_eq!(shown, json!({"a": r#"{"$paddock":"0"}"#, "b": true}));
+        let placeholder = placeholders.put("true".to_owned(), || false);
+        let message = json!({"a": r#"{"$paddock":"0"}"#, "b": placeholder});
+        let written_message: Value = serde_json::from_str(&written(&placeholders, &message)).unwrap();
+        assert_eq!(written_message, json!({"a": r#"{"$paddock":"0"}"#, "b": true}));
     }
 }

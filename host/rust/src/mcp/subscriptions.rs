@@ -32,7 +32,7 @@ const SPARING: u32 = 10;
 pub(super) struct Subscriptions {
     session: Arc<SessionWorkspace>,
     dialect: String,
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     watched: Watched,
     looking: Mutex<Option<AbortHandle>>,
 }
@@ -43,14 +43,14 @@ struct Watched(Arc<Mutex<BTreeMap<String, Subscription>>>);
 
 struct Subscription {
     path: String,
-    seen: Fingerprint,
-    _room: OwnedSemaphorePermit,
+    fingerprint: Fingerprint,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Subscriptions {
     pub(super) fn new(session: Arc<SessionWorkspace>, dialect: String) -> Self {
         let (watched, looking) = (Watched::default(), Mutex::default());
-        Self { session, dialect, room: Arc::new(Semaphore::new(MAX)), watched, looking }
+        Self { session, dialect, permits: Arc::new(Semaphore::new(MAX)), watched, looking }
     }
 
     /// Handles `resources/subscribe`. Fails if there is nothing at the path that a tool may show.
@@ -119,17 +119,17 @@ impl Subscriptions {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(Subscription, Option<ToolError>), ErrorData> {
-        let room = self.room.clone().try_acquire_owned().map_err(|_| {
+        let permit = self.permits.clone().try_acquire_owned().map_err(|_| {
             let message =
                 format!("cannot subscribe to `{uri}`: there are {MAX} subscriptions already; end another first");
             ErrorData::invalid_params(message, None)
         })?;
         let workspace = self.session.workspace(&self.dialect, context).await;
         let (path, error) = find(&workspace, uri).await?;
-        let first = looks(workspace, vec![(path, None)]).await.pop();
-        let (path, seen) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
-        let seen = seen.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
-        Ok((Subscription { path, seen, _room: room }, error))
+        let first = fingerprints(workspace, vec![(path, None)]).await.pop();
+        let (path, fingerprint) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
+        let fingerprint = fingerprint.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
+        Ok((Subscription { path, fingerprint, _permit: permit }, error))
     }
 }
 
@@ -187,19 +187,20 @@ impl Watched {
     async fn changed(&self, workspace: Workspace) -> Vec<String> {
         let (uris, last): (Vec<_>, Vec<_>) = {
             let watched = self.lock();
-            let pair = |(uri, it): (&String, &Subscription)| (uri.clone(), (it.path.clone(), Some(it.seen.clone())));
+            let pair =
+                |(uri, it): (&String, &Subscription)| (uri.clone(), (it.path.clone(), Some(it.fingerprint.clone())));
             watched.iter().map(pair).unzip()
         };
-        let now = looks(workspace, last).await;
+        let now = fingerprints(workspace, last).await;
         let mut watched = self.lock();
         let mut changed = Vec::new();
-        for (uri, (_, seen)) in uris.into_iter().zip(now) {
+        for (uri, (_, fingerprint)) in uris.into_iter().zip(now) {
             // If the fingerprint could not be determined, the next check compares again.
-            if let (Some(subscription), Ok(seen)) = (watched.get_mut(&uri), seen) {
-                if seen.differs(&subscription.seen) {
+            if let (Some(subscription), Ok(fingerprint)) = (watched.get_mut(&uri), fingerprint) {
+                if fingerprint.differs(&subscription.fingerprint) {
                     changed.push(uri);
                 }
-                subscription.seen = seen;
+                subscription.fingerprint = fingerprint;
             }
         }
         changed
@@ -211,20 +212,20 @@ impl Watched {
 }
 
 /// Determines the fingerprint of each path on a thread that may block. Dropping the future cancels the work.
-async fn looks(
+async fn fingerprints(
     workspace: Workspace,
     paths: Vec<(String, Option<Fingerprint>)>,
 ) -> Vec<(String, Result<Fingerprint, ToolError>)> {
-    let guard = CancelOnDrop(CancelToken::default());
-    let cancel = guard.0.clone();
-    let look = move || {
-        let look = |(path, before): (String, Option<Fingerprint>)| {
-            let seen = workspace.fingerprint(&path, before.as_ref(), &cancel);
-            (path, seen)
+    let cancel_on_drop = CancelOnDrop(CancelToken::default());
+    let cancel = cancel_on_drop.0.clone();
+    let work = move || {
+        let take_fingerprint = |(path, before): (String, Option<Fingerprint>)| {
+            let fingerprint = workspace.fingerprint(&path, before.as_ref(), &cancel);
+            (path, fingerprint)
         };
-        paths.into_iter().map(look).collect()
+        paths.into_iter().map(take_fingerprint).collect()
     };
-    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    tokio::task::spawn_blocking(work).await.unwrap_or_default()
 }
 
 struct CancelOnDrop(CancelToken);

@@ -140,7 +140,7 @@ where
             if self.ending.is_some() {
                 return self.remaining().await;
             }
-            let may_read = self.ahead.has_room() && self.load.can_queue();
+            let may_read = self.ahead.has_capacity() && self.load.can_queue();
             if may_read && self.batches.is_unread() {
                 match self.next_of_batch() {
                     Some(message) => return Some(message),
@@ -263,7 +263,7 @@ where
             let Waiting { id, request, batch, .. } = self.ahead.start_next(&self.load)?;
             match batch {
                 None => return Some(request),
-                Some(batch) if self.batches.has_room() => {
+                Some(batch) if self.batches.has_capacity() => {
                     self.batches.start(id, batch);
                     return Some(request);
                 }
@@ -320,7 +320,7 @@ where
             }
             let ending = self.ending.get_or_insert_with(|| Ending::new(self.load.progress()));
             let is_done = self.ahead.is_empty() && self.load.is_idle();
-            if is_done || ending.is_given_up() {
+            if is_done || ending.is_abandoned() {
                 self.finished.notify_one();
                 return None;
             }
@@ -345,7 +345,7 @@ impl Ending {
         self.progress = progress;
     }
 
-    fn is_given_up(&self) -> bool {
+    fn is_abandoned(&self) -> bool {
         self.unanswered >= UNANSWERED || self.stalled >= STALLED
     }
 }
@@ -389,18 +389,18 @@ mod tests {
         let progress = |ended, written, is_queued| Progress { ended, written, is_queued };
         let mut ending = Ending::new(progress(0, 0, true));
         for tick in 1..=u64::from(UNANSWERED) {
-            assert!(!ending.is_given_up());
+            assert!(!ending.is_abandoned());
             // The client reads, but no request ends.
             ending.tick(progress(0, tick, true));
         }
-        assert!(ending.is_given_up());
+        assert!(ending.is_abandoned());
         ending.tick(progress(1, 0, true));
-        assert!(!ending.is_given_up(), "a request has ended");
+        assert!(!ending.is_abandoned(), "a request has ended");
         (1..STALLED).for_each(|tick| ending.tick(progress(1 + u64::from(tick), 0, true)));
-        assert!(!ending.is_given_up());
+        assert!(!ending.is_abandoned());
         ending.tick(progress(99, 0, true));
-        assert!(ending.is_given_up(), "the client does not read");
+        assert!(ending.is_abandoned(), "the client does not read");
         ending.tick(progress(99, 0, false));
-        assert!(!ending.is_given_up(), "nothing waits for the client");
+        assert!(!ending.is_abandoned(), "nothing waits for the client");
     }
 }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_explode_or_mean_two_things_is_refused() {
+    fn aliases_and_ambiguous_yaml_are_refused() {
         for (text, line, cause) in [
             ("a: 1\nb: &x [1]\n", 2, "anchors and aliases are not supported: repeat the value"),
             ("a: 1\nb: *x\n", 2, "while parsing node, found unknown anchor"),

@@ -40,7 +40,7 @@ pub(super) fn own(path: &Path) -> Result<String, Error> {
 /// Returns the only file of that name in the directory. Two files are an error, since their order would be
 /// undefined.
 fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
-    let mut found: Option<PathBuf> = None;
+    let mut existing: Option<PathBuf> = None;
     for extension in EXTENSIONS {
         let path = directory.join(format!("{name}.{extension}"));
         match path.symlink_metadata() {
@@ -49,12 +49,12 @@ fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
             // A policy that cannot be read may contain restrictions.
             Err(cause) => return Err(Source::unreadable(&path, cause)),
         }
-        if let Some(first) = &found {
+        if let Some(first) = &existing {
             return Err(Source::unreadable(&path, format!("`{}` is there too; keep one", first.display())));
         }
-        found = Some(path);
+        existing = Some(path);
     }
-    Ok(found)
+    Ok(existing)
 }
 
 fn open_project(path: &Path) -> io::Result<File> {

@@ -112,7 +112,7 @@ struct Reading {
     settings: Map<String, Value>,
     lines: HashMap<String, usize>,
     /// The spelling under which each setting was given.
-    given: HashMap<String, String>,
+    spellings: HashMap<String, String>,
     /// Value of `require_confirmation_for_delete`, and its line.
     confirm: Option<(bool, usize)>,
 }
@@ -178,8 +178,8 @@ impl Reading {
 
     /// Fails if a setting is given twice, under the same or different names.
     fn once(&mut self, name: &str, member: &Member) -> Result<(), Wrong> {
-        let given = self.given.insert(name.to_owned(), member.name.clone());
-        let Some(other) = given else {
+        let previous = self.spellings.insert(name.to_owned(), member.name.clone());
+        let Some(other) = previous else {
             self.lines.insert(name.to_owned(), member.line);
             return Ok(());
         };
@@ -211,7 +211,7 @@ impl Reading {
     /// bound.
     fn settle_approval(&mut self, policy: &Policy) -> Result<bool, Wrong> {
         let Some((on, line)) = self.confirm else { return Ok(false) };
-        let Some(said) = self.settings.get("approval") else {
+        let Some(approval) = self.settings.get("approval") else {
             let approval = if on { Approval::OnDelete } else { Approval::Never };
             self.settings.insert("approval".to_owned(), serde_json::to_value(approval).unwrap_or_default());
             self.lines.insert("approval".to_owned(), line);
@@ -220,7 +220,7 @@ impl Reading {
         if on == (policy.approval >= Approval::OnDelete) {
             return Ok(false);
         }
-        let cause = format!("`{on}` contradicts `approval: {}` in line {}", text(said), self.line("approval"));
+        let cause = format!("`{on}` contradicts `approval: {}` in line {}", text(approval), self.line("approval"));
         Err(Wrong::new(line, "require_confirmation_for_delete", cause))
     }
 

@@ -112,8 +112,8 @@ impl Layers {
     ///
     /// [`Error::PolicySource`] if the file cannot be read, or has an error.
     pub fn file(self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        let given = path.as_ref();
-        let path = std::path::absolute(given).map_err(|cause| Source::unreadable(given, cause))?;
+        let requested_path = path.as_ref();
+        let path = std::path::absolute(requested_path).map_err(|cause| Source::unreadable(requested_path, cause))?;
         let text = files::own(&path)?;
         self.text_of(&path, &text)
     }
@@ -259,10 +259,10 @@ impl Layers {
 /// Returns the error of a layer that would widen the policy in force.
 fn refuse(layer: &Layer, refusal: &Refusal, policy: &Policy) -> Error {
     let Refusal { setting, reason } = refusal;
-    let shown = |value: Option<&Value>| value.map(|value| value.to_string().replace('"', "")).unwrap_or_default();
+    let rendered = |value: Option<&Value>| value.map(|value| value.to_string().replace('"', "")).unwrap_or_default();
     let in_force = names::flat(policy).into_iter().find(|(name, _)| name == setting);
-    let in_force = shown(in_force.as_ref().map(|(_, value)| value));
-    let wanted = shown(layer.flat().into_iter().find(|(name, _)| name == setting).map(|(_, value)| value));
+    let in_force = rendered(in_force.as_ref().map(|(_, value)| value));
+    let wanted = rendered(layer.flat().into_iter().find(|(name, _)| name == setting).map(|(_, value)| value));
     let cause = match reason {
         Reason::Wider => format!("`{wanted}` would allow more than `{in_force}`, which is in force"),
         Reason::NothingLeft => format!("nothing of `{wanted}` is in `{in_force}`, which is in force"),

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_its_nearest() {
+    fn an_unknown_name_is_reported_with_the_nearest_name() {
         for (within, name, near) in [
             ("", "read_onyl", Some("read_only")),
             ("", "readonly", Some("read_only")),

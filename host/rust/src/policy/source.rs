@@ -57,22 +57,22 @@ impl fmt::Display for Source {
 }
 
 /// Maximum number of characters of a message, which could otherwise contain a whole file.
-const MAX_SHOWN: usize = 600;
+const MAX_PRINTED: usize = 600;
 
 /// Escapes characters that could forge a line, reverse the direction of the text, or control a terminal.
 pub(super) fn printable(text: &str) -> String {
     let is_odd = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars().take(MAX_SHOWN) {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars().take(MAX_PRINTED) {
         match is_odd(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
+            true => escaped.extend(c.escape_default()),
+            false => escaped.push(c),
         }
     }
-    if text.chars().nth(MAX_SHOWN).is_some() {
-        shown.push('…');
+    if text.chars().nth(MAX_PRINTED).is_some() {
+        escaped.push('…');
     }
-    shown
+    escaped
 }

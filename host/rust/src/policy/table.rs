@@ -30,7 +30,7 @@ impl Rows<'_> {
             let meaning = property["description"].as_str().unwrap_or_default().replace(['\n', '|'], " ");
             let (kind, default) = (self.kind(property), &property["default"]);
             // Writing to a string does not fail.
-            let _ = writeln!(table, "| `{full}` | {kind} | `{}` | {meaning} |", shown(default));
+            let _ = writeln!(table, "| `{full}` | {kind} | `{}` | {meaning} |", rendered_value(default));
         }
     }
 
@@ -39,7 +39,7 @@ impl Rows<'_> {
         let schema = self.resolved(schema);
         let listed = |of: &Value| of.as_array().into_iter().flatten().map(|one| self.kind(one)).collect::<Vec<_>>();
         if let Some(value) = schema.get("const") {
-            return format!("`{}`", shown(value));
+            return format!("`{}`", rendered_value(value));
         }
         for choice in ["oneOf", "anyOf"] {
             if schema[choice].is_array() {
@@ -48,7 +48,7 @@ impl Rows<'_> {
         }
         if schema["enum"].is_array() {
             let values = schema["enum"].as_array().into_iter().flatten();
-            return values.map(|value| format!("`{}`", shown(value))).collect::<Vec<_>>().join(", ");
+            return values.map(|value| format!("`{}`", rendered_value(value))).collect::<Vec<_>>().join(", ");
         }
         match schema["type"].as_str() {
             Some("array") => format!("list: {}", self.kind(&schema["items"])),
@@ -74,6 +74,6 @@ impl Rows<'_> {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn rendered_value(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

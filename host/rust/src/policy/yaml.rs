@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| Fault::new(error.marker().line(), error.info()))?;
         let line = span.start.line();
-        let done = match event {
+        let finished_node = match event {
             Event::Alias(_) => return Err(anchored(line)),
             Event::Scalar(text, style, anchor, tag) => {
                 check_plain(anchor, tag.is_some(), line)?;
@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
                 None
             }
         };
-        match (done, open.last_mut()) {
+        match (finished_node, open.last_mut()) {
             (Some(node), Some(around)) => around.add(node)?,
             (Some(node), None) => whole = Some(node),
             (None, _) => {}

@@ -60,26 +60,27 @@ fn a_result_cannot_hold_the_answer_to_another_call() {
 
 /// Without this test, prepared answers could all be invalid, and would test nothing else.
 #[test]
-fn what_is_prepared_is_understood() {
+fn prepared_answers_are_valid() {
     let (answers, fixture) = (Answers::plain(), Fixture::new());
     with(&answers, || {
         let workspace = fixture.workspace(Where::Directory);
-        let asked = |length: usize| {
+        let request_of = |length: usize| {
             let arguments = " ".repeat(length);
-            let asked = workspace.guests().run(&Call::unwatched(false), async |guest, store| {
+            let request = workspace.guests().run(&Call::unwatched(false), async |guest, store| {
                 guest.commands(&mut *store)?.call_get_request(store, "", "", &arguments).await
             });
-            asked.unwrap().unwrap().unwrap()
+            request.unwrap().unwrap().unwrap()
         };
-        assert!(matches!(asked(0), Request::Run(run) if matches!(run.script, Script::Shell(_))));
-        assert!(matches!(asked(1), Request::Start(start) if start.size == (80, 24) && start.yield_ms == 100));
-        assert!(matches!(asked(2), Request::Write(write) if write.size == Some((80, 24)) && write.yield_ms == 100));
-        assert!(matches!(asked(3), Request::Sessions));
-        assert!(matches!(asked(4), Request::Kill(1)));
-        let found = workspace.diff(&[], true).unwrap().differences;
-        let is_file =
-            |found: &Difference| [found.was, found.is] == [Some(EntryKind::File); 2] && found.content.is_some();
-        assert!(!found.is_empty() && found.iter().all(is_file), "{found:?}");
+        assert!(matches!(request_of(0), Request::Run(run) if matches!(run.script, Script::Shell(_))));
+        assert!(matches!(request_of(1), Request::Start(start) if start.size == (80, 24) && start.yield_ms == 100));
+        assert!(
+            matches!(request_of(2), Request::Write(write) if write.size == Some((80, 24)) && write.yield_ms == 100)
+        );
+        assert!(matches!(request_of(3), Request::Sessions));
+        assert!(matches!(request_of(4), Request::Kill(1)));
+        let differences = workspace.diff(&[], true).unwrap().differences;
+        let is_file = |it: &Difference| [it.was, it.is] == [Some(EntryKind::File); 2] && it.content.is_some();
+        assert!(!differences.is_empty() && differences.iter().all(is_file), "{differences:?}");
     });
 }
 

@@ -43,13 +43,13 @@ pub(crate) fn with<R>(
     static OWN: OnceLock<CoreModule> = OnceLock::new();
     let own = OWN.get_or_init(core_module);
     let mock_guest = wat::parse_str(text(own, data, fields, body)).unwrap();
-    let mock_guest = genuine().unwrap().with(&replaced(&own.place, &mock_guest)).unwrap();
+    let mock_guest = genuine().unwrap().with(&replaced(&own.module_range, &mock_guest)).unwrap();
     instead(mock_guest, work)
 }
 
 /// The core module with the component's own code. The component's other modules only connect it to its imports.
 struct CoreModule {
-    place: Range<usize>,
+    module_range: Range<usize>,
     imports: Vec<(String, String, FuncType)>,
     exports: Vec<(String, FuncType)>,
 }
@@ -59,10 +59,10 @@ fn core_module() -> CoreModule {
         Payload::ModuleSection { unchecked_range, .. } => Some(unchecked_range),
         _ => None,
     });
-    let place = modules.max_by_key(Range::len).unwrap();
+    let module_range = modules.max_by_key(Range::len).unwrap();
     let (mut types, mut functions) = (Vec::new(), Vec::new());
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
-    for payload in Parser::new(0).parse_all(&COMPONENT[place.clone()]) {
+    for payload in Parser::new(0).parse_all(&COMPONENT[module_range.clone()]) {
         match payload.unwrap() {
             Payload::TypeSection(section) => {
                 types.extend(section.into_iter_err_on_gc_types().map(Result::unwrap));
@@ -86,7 +86,7 @@ fn core_module() -> CoreModule {
             _ => {}
         }
     }
-    CoreModule { place, imports, exports }
+    CoreModule { module_range, imports, exports }
 }
 
 /// Returns the text of the mock guest's core module. Its functions can call the imports by name, and use the memory
@@ -125,10 +125,10 @@ fn signature(of: &FuncType) -> String {
 }
 
 /// Returns the component with its core module replaced.
-fn replaced(place: &Range<usize>, module: &[u8]) -> Vec<u8> {
+fn replaced(module_range: &Range<usize>, module: &[u8]) -> Vec<u8> {
     // The length of the section precedes the module.
-    let before = leb128(place.len()).len();
-    let (head, tail) = (&COMPONENT[..place.start - before], &COMPONENT[place.end..]);
+    let before = leb128(module_range.len()).len();
+    let (head, tail) = (&COMPONENT[..module_range.start - before], &COMPONENT[module_range.end..]);
     [head, &leb128(module.len()), module, tail].concat()
 }
 

@@ -97,7 +97,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
 
     /// Ends the row.
     pub(super) fn end(&mut self, tree: &[Step]) -> io::Result<()> {
-        self.look_for_kept_canaries("all of it")?;
+        self.find_stored_canaries("all of it")?;
         self.make_anew(tree)?;
         (self.observe)(&self.row);
         self.report.rows.push(std::mem::take(&mut self.row));
@@ -131,10 +131,10 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         for SequencedCall { tool, arguments, dialect, code } in &sequence.calls {
             let arguments = with_results(arguments, &results, &self.fixture);
             let call = Call { dialect, tool, arguments: &arguments };
-            let answer = self.authorizer(&sequence.why, &call, Some(code), None)?;
+            let answer = self.evaluate(&sequence.why, &call, Some(code), None)?;
             results.push(answer.result);
         }
-        self.look_for_kept_canaries(&sequence.why)?;
+        self.find_stored_canaries(&sequence.why)?;
         self.used = true;
         Ok(())
     }
@@ -151,21 +151,21 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         if self.used {
             self.make_anew(tree)?;
         }
-        let answer = self.authorizer(why, call, code, code_at)?;
-        let inside = self.fixture.look_inside()?;
+        let answer = self.evaluate(why, call, code, code_at)?;
+        let inside = self.fixture.record_inside()?;
         let changed = inside.changed_since(&self.inside).map(|path| path.display().to_string());
         if let (Some(path), Some(_)) = (&changed, &answer.code) {
             self.fail(why, call, &answer, format!("it was refused, and changed `{path}`"), false);
         }
         if changed.is_some() || answer.changed {
-            self.look_for_kept_canaries(why)?;
+            self.find_stored_canaries(why)?;
             self.used = true;
         }
         Ok(answer)
     }
 
     /// Makes one call, and checks the assertions that hold for every call.
-    fn authorizer(
+    fn evaluate(
         &mut self,
         why: &str,
         call: &Call<'_>,
@@ -179,16 +179,16 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
             Some(_) => self.row.refused += 1,
             None => self.row.allowed += 1,
         }
-        if let Some(mark) = self.fixture.canary.in_text(&answer.all) {
-            let what = format!("it told what is outside: {mark}");
+        if let Some(leak) = self.fixture.canary.in_text(&answer.all) {
+            let what = format!("it told what is outside: {leak}");
             self.fail(why, call, &answer, what, true);
         }
-        let outside = self.fixture.look_outside()?;
+        let outside = self.fixture.record_outside()?;
         if let Some(path) = outside.changed_since(&self.outside) {
             let what = format!("it changed `{}`, which is outside", path.display());
             self.fail(why, call, &answer, what, true);
             self.fixture.surround()?;
-            self.outside = self.fixture.look_outside()?;
+            self.outside = self.fixture.record_outside()?;
             self.used = true;
         }
         if answer.all.contains(TRAP) {
@@ -202,10 +202,10 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
     }
 
     /// Checks that no backup and no file of the workspace contains a canary.
-    fn look_for_kept_canaries(&mut self, why: &str) -> io::Result<()> {
-        let kept = self.fixture.kept_canary()?.filter(|_| !self.has_canary);
+    fn find_stored_canaries(&mut self, why: &str) -> io::Result<()> {
+        let stored = self.fixture.stored_canary()?.filter(|_| !self.has_canary);
         let copied = if self.has_canary { None } else { self.fixture.copied_canary()? };
-        for path in kept.into_iter().chain(copied) {
+        for path in stored.into_iter().chain(copied) {
             let what = format!("`{}` now holds what was outside", path.display());
             self.report.fail(&mut self.row, Failure::new(why, String::new(), what), true);
             self.used = true;
@@ -216,7 +216,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
     fn make_anew(&mut self, tree: &[Step]) -> io::Result<()> {
         self.fixture.reset()?;
         tree.iter().try_for_each(|step| step.plant(&self.fixture))?;
-        (self.outside, self.inside) = (self.fixture.look_outside()?, self.fixture.look_inside()?);
+        (self.outside, self.inside) = (self.fixture.record_outside()?, self.fixture.record_inside()?);
         self.used = false;
         self.subject.open(&self.fixture).map_err(io::Error::other)
     }

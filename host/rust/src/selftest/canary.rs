@@ -22,7 +22,7 @@ pub(super) struct Canary {
     pub(super) content: String,
     /// Name of a file outside.
     pub(super) name: String,
-    marks: Vec<String>,
+    traces: Vec<String>,
 }
 
 impl Canary {
@@ -35,25 +35,25 @@ impl Canary {
         let name = format!("only-{}", word.chars().rev().take(24).collect::<String>());
         let content = format!("{}\n", text.repeat(SIZE / text.len() + 1).chars().take(SIZE - 1).collect::<String>());
         let hash = hex(&Sha256::digest(&content));
-        let mut marks = vec![text.clone(), name.clone(), OF_SYSTEM.to_owned()];
-        marks.extend(hash.get(..HASH_DIGITS).map(str::to_owned));
+        let mut traces = vec![text.clone(), name.clone(), OF_SYSTEM.to_owned()];
+        traces.extend(hash.get(..HASH_DIGITS).map(str::to_owned));
         // The Base64 form depends on the number of bytes before the text, modulo 3.
-        marks.extend((0..3).map(|before| {
+        traces.extend((0..3).map(|before| {
             let encoded = STANDARD.encode(format!("{}{text}", "-".repeat(before)));
             encoded.chars().skip(4).take(text.len()).collect::<String>()
         }));
-        Ok(Self { content, name, marks })
+        Ok(Self { content, name, traces })
     }
 
     /// Returns the form of the canary that a text contains, if any.
     pub(super) fn in_text(&self, text: &str) -> Option<&str> {
-        let mark = self.marks.iter().find(|mark| text.contains(mark.as_str())).map(String::as_str);
-        mark.or_else(|| tells_size(text).then_some("the size of a file outside"))
+        let trace = self.traces.iter().find(|trace| text.contains(trace.as_str())).map(String::as_str);
+        trace.or_else(|| tells_size(text).then_some("the size of a file outside"))
     }
 
     /// Returns whether bytes contain the text of the canary.
     pub(super) fn in_bytes(&self, bytes: &[u8]) -> bool {
-        self.marks.first().is_some_and(|text| memchr::memmem::find(bytes, text.as_bytes()).is_some())
+        self.traces.first().is_some_and(|text| memchr::memmem::find(bytes, text.as_bytes()).is_some())
     }
 }
 

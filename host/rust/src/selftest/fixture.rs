@@ -50,23 +50,23 @@ impl Fixture {
     }
 
     /// Records the files that must not change: everything except the workspace and the state directory.
-    pub(super) fn look_outside(&self) -> io::Result<Witness> {
-        Witness::look(self.keep.path(), &[&self.root, &self.state])
+    pub(super) fn record_outside(&self) -> io::Result<Witness> {
+        Witness::record(self.keep.path(), &[&self.root, &self.state])
     }
 
-    pub(super) fn look_inside(&self) -> io::Result<Witness> {
-        Witness::look(&self.root, &[])
+    pub(super) fn record_inside(&self) -> io::Result<Witness> {
+        Witness::record(&self.root, &[])
     }
 
     /// Returns a file in the state directory that contains the canary, if any.
-    pub(super) fn kept_canary(&self) -> io::Result<Option<PathBuf>> {
-        let state = Witness::look(&self.state, &[&self.state.join("secret.txt")])?;
+    pub(super) fn stored_canary(&self) -> io::Result<Option<PathBuf>> {
+        let state = Witness::record(&self.state, &[&self.state.join("secret.txt")])?;
         Ok(state.find(|bytes| self.canary.in_bytes(bytes)).map(Path::to_owned))
     }
 
     /// Returns a file in the workspace that contains the canary, if any.
     pub(super) fn copied_canary(&self) -> io::Result<Option<PathBuf>> {
-        Ok(self.look_inside()?.find(|bytes| self.canary.in_bytes(bytes)).map(Path::to_owned))
+        Ok(self.record_inside()?.find(|bytes| self.canary.in_bytes(bytes)).map(Path::to_owned))
     }
 
     /// Fills in the names in a text.

@@ -101,8 +101,8 @@ fn filled(word: &str, fixture: &Fixture) -> String {
 /// Returns whether the workspace has a policy of its own.
 fn has_policy(fixture: &Fixture) -> io::Result<bool> {
     let mut entries = fixture.root().read_dir()?;
-    entries.try_fold(false, |found, entry| {
+    entries.try_fold(false, |has_any, entry| {
         let name = entry?.file_name();
-        Ok(found || name.to_string_lossy().starts_with(".paddock."))
+        Ok(has_any || name.to_string_lossy().starts_with(".paddock."))
     })
 }

@@ -143,29 +143,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_text_has_a_place() {
+    fn every_text_has_a_slot() {
         let text = json!({"type": "string"});
         let edits = json!({"type": "array", "items": {"type": "object", "required": ["old"], "properties": {"old": text, "new": text}}});
         let schema = json!({"type": "object", "required": ["path", "edits"], "properties": {
             "path": text, "edits": edits, "names": {"type": "array", "items": text}, "flag": {"type": "boolean"},
             "mode": {"type": "string", "enum": ["a", "b"]}}});
-        let made: Vec<_> = variants(&schema).iter().map(|(arguments, slot)| with(arguments, slot, "X")).collect();
+        let filled_arguments: Vec<_> =
+            variants(&schema).iter().map(|(arguments, slot)| with(arguments, slot, "X")).collect();
         let expected = [
             json!({"path": "X", "edits": [{"old": BENIGN}]}),
             json!({"path": BENIGN, "edits": [{"old": "X"}]}),
             json!({"path": BENIGN, "edits": [{"old": BENIGN, "new": "X"}]}),
             json!({"path": BENIGN, "edits": [{"old": BENIGN}], "names": ["X"]}),
         ];
-        assert_eq!(made, expected);
+        assert_eq!(filled_arguments, expected);
     }
 
     #[test]
     fn a_tool_that_does_several_things_is_tried_with_each() {
         let schema = json!({"type": "object", "properties": {
             "command": {"type": "string", "enum": ["view", "create"]}, "path": {"type": "string"}, "text": {"type": "string"}}});
-        let made: Vec<_> = variants(&schema).iter().map(|(arguments, slot)| with(arguments, slot, "X")).collect();
-        assert_eq!(made.len(), 4);
-        assert_eq!(made.first(), Some(&json!({"command": "view", "path": "X", "text": BENIGN})));
-        assert_eq!(made.last(), Some(&json!({"command": "create", "path": BENIGN, "text": "X"})));
+        let filled_arguments: Vec<_> =
+            variants(&schema).iter().map(|(arguments, slot)| with(arguments, slot, "X")).collect();
+        assert_eq!(filled_arguments.len(), 4);
+        assert_eq!(filled_arguments.first(), Some(&json!({"command": "view", "path": "X", "text": BENIGN})));
+        assert_eq!(filled_arguments.last(), Some(&json!({"command": "create", "path": BENIGN, "text": "X"})));
     }
 }

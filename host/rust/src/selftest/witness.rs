@@ -20,9 +20,9 @@ struct Entry {
 impl Witness {
     /// Records the entries below `top`, except the paths `without` and all entries below them. Opens only regular
     /// files and directories.
-    pub(crate) fn look(top: &Path, without: &[&Path]) -> io::Result<Self> {
+    pub(crate) fn record(top: &Path, without: &[&Path]) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
-        look_at(top, without, &mut entries)?;
+        inspect(top, without, &mut entries)?;
         Ok(Self(entries))
     }
 
@@ -45,7 +45,7 @@ impl FromIterator<Witness> for Witness {
     }
 }
 
-fn look_at(path: &Path, without: &[&Path], entries: &mut BTreeMap<PathBuf, Entry>) -> io::Result<()> {
+fn inspect(path: &Path, without: &[&Path], entries: &mut BTreeMap<PathBuf, Entry>) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
     let kind = metadata.file_type();
     let content = if kind.is_file() {
@@ -61,7 +61,7 @@ fn look_at(path: &Path, without: &[&Path], entries: &mut BTreeMap<PathBuf, Entry
         for entry in fs::read_dir(path)? {
             let path = entry?.path();
             if !without.contains(&path.as_path()) {
-                look_at(&path, without, entries)?;
+                inspect(&path, without, entries)?;
             }
         }
     }

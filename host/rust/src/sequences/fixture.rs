@@ -96,10 +96,10 @@ impl Fixture {
 
     /// Fails if a result shows a file outside, or a file of Paddock's own.
     pub(super) fn shows_nothing(&self, outcome: &Outcome) -> Result<(), String> {
-        let shown = format!("{} {:?} {:?}", outcome.text, outcome.error, outcome.value().to_string());
-        for (mark, what) in [(CANARY, "what is outside"), (OWN, "what is Paddock's own")] {
-            if shown.contains(mark) && (mark == CANARY || self.config.own_in_root) {
-                return Err(format!("{what} is shown: {shown}"));
+        let output = format!("{} {:?} {:?}", outcome.text, outcome.error, outcome.value().to_string());
+        for (content, what) in [(CANARY, "what is outside"), (OWN, "what is Paddock's own")] {
+            if output.contains(content) && (content == CANARY || self.config.own_in_root) {
+                return Err(format!("{what} is shown: {output}"));
             }
         }
         Ok(())
@@ -144,7 +144,7 @@ impl Config {
 
 /// Returns a line for each entry below a directory: path, mode, owner, times of change and content.
 fn fingerprint(top: &Path) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     let mut ahead = vec![top.to_owned()];
     while let Some(directory) = ahead.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
@@ -152,12 +152,12 @@ fn fingerprint(top: &Path) -> Vec<String> {
             let about = fs::symlink_metadata(&path).unwrap();
             let content = if about.is_file() { fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
             let times = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
-            found.push(format!("{} {:o} {} {times:?} {content}", path.display(), about.mode(), about.uid()));
+            entries.push(format!("{} {:o} {} {times:?} {content}", path.display(), about.mode(), about.uid()));
             if about.is_dir() {
                 ahead.push(path);
             }
         }
     }
-    found.sort();
-    found
+    entries.sort();
+    entries
 }

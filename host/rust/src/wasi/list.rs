@@ -99,13 +99,13 @@ fn read(dir: &File, max: usize) -> Result<(Vec<Entry>, bool), ErrorCode> {
         let Some(entry) = raw.next() else { return Ok((entries, true)) };
         let entry = entry.map_err(code)?;
         if entry.file_name() != c"." && entry.file_name() != c".." {
-            entries.push(shown(dir, &entry));
+            entries.push(directory_entry(dir, &entry));
         }
     }
     Ok((entries, false))
 }
 
-fn shown(dir: &File, entry: &RawDirEntry<'_>) -> Entry {
+fn directory_entry(dir: &File, entry: &RawDirEntry<'_>) -> Entry {
     let name = entry.file_name().to_str().map_err(|_| ErrorCode::IllegalByteSequence)?;
     let kind = match entry.file_type() {
         // Some file systems do not report the type.

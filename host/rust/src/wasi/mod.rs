@@ -98,7 +98,7 @@ fn get_directories(mut store: StoreContextMut<'_, impl FilesView>) -> wasmtime::
 fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) -> FsResult<Fd> {
     let (dir, follow, path, how, flags) = arguments;
     store.data().progress().advance();
-    if !is_asked_for(follow, &path, how) {
+    if !is_expected_call(follow, &path, how) {
         return Err(ErrorCode::NotPermitted.into());
     }
     let state = store.data_mut();
@@ -127,7 +127,7 @@ fn open(
 
 /// Returns whether the open is one that the component makes: it walks from name to name, reads links itself, and
 /// creates files exclusively. Any other open could block forever on a FIFO.
-fn is_asked_for(follow: PathFlags, path: &str, how: OpenFlags) -> bool {
+fn is_expected_call(follow: PathFlags, path: &str, how: OpenFlags) -> bool {
     let is_new = how == OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
     let is_there = how == OpenFlags::empty() || how == OpenFlags::DIRECTORY;
     let is_entry = (path == "." && is_there) || is_name(path);

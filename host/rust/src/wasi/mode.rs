@@ -32,7 +32,7 @@ const OWN: &str = ".paddock-";
 /// Prefix of a name that requests permission bits; four octal digits follow.
 const REQUEST: &str = ".paddock-mode-";
 /// Bits that the metadata hash reports. Of these, the set-ID bits cannot be set.
-const TOLD: u32 = 0o7777;
+const MODE_BITS: u32 = 0o7777;
 pub(crate) const SET: u32 = 0o1777;
 
 /// Extended attributes that are carried over: a user's own, and access control lists. Others can grant privileges
@@ -71,7 +71,7 @@ fn hash(stat: &Stat) -> MetadataHashValue {
         (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec).hash(&mut hasher);
         hasher.finish()
     };
-    MetadataHashValue { lower: half(0), upper: (half(1) & !u64::from(TOLD)) | u64::from(stat.st_mode & TOLD) }
+    MetadataHashValue { lower: half(0), upper: (half(1) & !u64::from(MODE_BITS)) | u64::from(stat.st_mode & MODE_BITS) }
 }
 
 /// Returns the bits that a name requests, or `None` for any other name.

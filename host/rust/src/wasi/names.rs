@@ -79,9 +79,9 @@ fn metadata_hash_at(
 fn readlink_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<String> {
     let dir = entry(&mut store, &dir, &name)?;
     let target = read_link_contents(&dir.dir, Path::new(&name)).map_err(ErrorCode::from)?;
-    let shown = host_path::for_guest(&target).ok_or(ErrorCode::IllegalByteSequence)?;
+    let guest_target = host_path::for_guest(&target).ok_or(ErrorCode::IllegalByteSequence)?;
     check_target(&mut store, &target)?;
-    Ok(shown)
+    Ok(guest_target)
 }
 
 fn remove_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {

@@ -59,7 +59,7 @@ pub(crate) fn open(
 
 /// Returns the flags that make each write wait for the disk, if the guest requests them.
 fn synced(flags: DescriptorFlags) -> OFlags {
-    let flag = |asked, flag| if flags.contains(asked) { flag } else { OFlags::empty() };
+    let flag = |requested_flag, flag| if flags.contains(requested_flag) { flag } else { OFlags::empty() };
     flag(DescriptorFlags::FILE_INTEGRITY_SYNC, OFlags::SYNC)
         | flag(DescriptorFlags::DATA_INTEGRITY_SYNC, OFlags::DSYNC)
         | flag(DescriptorFlags::REQUESTED_WRITE_SYNC, READS_SYNCED)

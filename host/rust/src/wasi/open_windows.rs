@@ -70,6 +70,6 @@ fn reason(dir: &Dir, name: &str, cause: &io::Error) -> ErrorCode {
 }
 
 fn is_directory(dir: &Dir, name: &str) -> bool {
-    let found = cap_primitives::fs::stat(&dir.dir, name.as_ref(), FollowSymlinks::No);
-    found.is_ok_and(|found| found.is_dir())
+    let metadata = cap_primitives::fs::stat(&dir.dir, name.as_ref(), FollowSymlinks::No);
+    metadata.is_ok_and(|metadata| metadata.is_dir())
 }

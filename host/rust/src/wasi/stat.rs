@@ -23,11 +23,11 @@ fn stat_at(
     }
     let view = store.data_mut().filesystem();
     let dir = directory(view.table.get(&dir)?)?;
-    Ok(shown(&statat(&dir.dir, &path, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?))
+    Ok(descriptor_stat(&statat(&dir.dir, &path, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?))
 }
 
 #[allow(clippy::useless_conversion, reason = "the system counts links in 32 bits on some processors")]
-fn shown(stat: &Stat) -> DescriptorStat {
+fn descriptor_stat(stat: &Stat) -> DescriptorStat {
     DescriptorStat {
         type_: kind(FileType::from_raw_mode(stat.st_mode)),
         link_count: u64::from(stat.st_nlink),

@@ -14,7 +14,7 @@ use calls::Calls;
 use fixture::Fixture;
 
 /// Maximum number of guests until one finds a way out if a check is disabled.
-const CONTROL: u32 = 2_000;
+const CONTROL_CASES: u32 = 2_000;
 
 /// Prefix of the message of a failure of the provider.
 const WAY_OUT: &str = "outside of what may be read and changed";
@@ -22,41 +22,41 @@ const WAY_OUT: &str = "outside of what may be read and changed";
 #[test]
 fn no_calls_lead_out() {
     let tried = TestRunner::new(mock_guest::config()).run(&calls::strategy(), |calls| attempt(&calls));
-    tried.unwrap_or_else(|found| panic!("{found}"));
+    tried.unwrap_or_else(|violation| panic!("{violation}"));
 }
 
 #[test]
 fn following_links_is_found_out() {
-    found_out(Check::Link);
+    detects_missing(Check::Link);
 }
 
 #[test]
 fn taking_paths_for_names_is_found_out() {
-    found_out(Check::Name);
+    detects_missing(Check::Name);
 }
 
 #[test]
-fn changing_what_is_read_only_is_found_out() {
-    found_out(Check::Right);
+fn a_change_of_a_read_only_root_is_detected() {
+    detects_missing(Check::Right);
 }
 
 #[test]
-fn opening_what_is_paddock_s_own_is_found_out() {
-    found_out(Check::Identity);
+fn opening_private_files_is_detected() {
+    detects_missing(Check::Identity);
 }
 
 #[test]
-fn moving_what_has_to_stay_is_found_out() {
-    found_out(Check::Pin);
+fn moving_pinned_entries_is_detected() {
+    detects_missing(Check::Pin);
 }
 
 /// Fails if the tests do not detect that the check is disabled.
-fn found_out(check: Check) {
-    let config = Config { cases: CONTROL, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
+fn detects_missing(check: Check) {
+    let config = Config { cases: CONTROL_CASES, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let tried = runner.run(&calls::strategy(), |calls| without(check, || attempt(&calls)));
     match tried {
-        Err(TestError::Fail(found, _)) if found.message().starts_with(WAY_OUT) => {}
+        Err(TestError::Fail(violation, _)) if violation.message().starts_with(WAY_OUT) => {}
         other => panic!("{check:?}: nothing was found: {other:?}"),
     }
 }
@@ -64,9 +64,9 @@ fn found_out(check: Check) {
 /// Makes the calls in a new fixture.
 fn attempt(calls: &Calls) -> Result<(), TestCaseError> {
     let fixture = Fixture::new();
-    let found = match calls.make(&fixture) {
+    let violation = match calls.make(&fixture) {
         true => Some("it was read".to_owned()),
         false => fixture.changed().map(|path| format!("`{path}` was changed")),
     };
-    found.map_or(Ok(()), |found| Err(TestCaseError::fail(format!("{WAY_OUT}: {found}"))))
+    violation.map_or(Ok(()), |violation| Err(TestCaseError::fail(format!("{WAY_OUT}: {violation}"))))
 }

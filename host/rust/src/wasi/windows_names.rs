@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_streams_and_what_windows_removes_are_no_names() {
+    fn devices_streams_and_trailing_dots_are_no_names() {
         for name in [
             "CON",
             "con",

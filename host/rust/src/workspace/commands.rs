@@ -1,7 +1,7 @@
 //! Calls of tools that run commands. The component prepares the command before, and renders its result after.
 
 use super::Workspace;
-use crate::bindings::exports::paddock::files::commands::Done;
+use crate::bindings::exports::paddock::files::commands::RequestResult;
 use crate::call::Call;
 use crate::command::{Commands, How};
 use crate::options::CancelToken;
@@ -25,25 +25,27 @@ impl Workspace {
         (dialect, tool, arguments): (&str, &str, &str),
     ) -> Result<Outcome, ToolError> {
         // The guest itself changes nothing, so it need not wait for calls that do.
-        let looks = Call { changing: false, options: call.options, watch: call.watch };
-        let (asked, plan) = self.run_asking(
-            &looks,
+        let read_call = Call { changing: false, options: call.options, watch: call.watch };
+        let (answer, plan) = self.run_with_approval(
+            &read_call,
             async |guest, store| guest.commands(&mut *store)?.call_get_request(store, dialect, tool, arguments).await,
-            |asked| asked.as_ref().and_then(|asked| asked.as_ref().err()).and_then(|outcome| outcome.error.as_ref()),
+            |answer| {
+                answer.as_ref().and_then(|answer| answer.as_ref().err()).and_then(|outcome| outcome.error.as_ref())
+            },
         )?;
-        let request = match asked {
+        let request = match answer {
             Some(Ok(request)) => request,
             Some(Err(outcome)) => return Ok(Outcome { plan, ..Outcome::from(outcome) }),
             None => return Err(ToolError::new(ErrorCode::UnknownTool, format!("there is no tool `{tool}`"))),
         };
         let cancel = call.options.map_or_else(CancelToken::default, |options| options.cancel.clone());
-        let done = commands.perform(&How { guests: &self.0.guests, cancel: &cancel }, &request);
-        if let (Some(watch), Ok(Done::Ran(ran))) = (call.watch, &done) {
+        let result = commands.perform(&How { guests: &self.0.guests, cancel: &cancel }, &request);
+        if let (Some(watch), Ok(RequestResult::Ran(ran))) = (call.watch, &result) {
             watch.output(ran);
         }
         // The result is reported even if the call was cancelled.
-        let recorded = self.0.guests.run(&Call { options: None, ..looks }, async |guest, store| {
-            guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, done.as_ref()).await
+        let recorded = self.0.guests.run(&Call { options: None, ..read_call }, async |guest, store| {
+            guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, result.as_ref()).await
         })?;
         Ok(Outcome::from(recorded))
     }

@@ -111,21 +111,21 @@ fn socket(network: bool) -> Rule {
 /// - `PR_SET_PDEATHSIG`, unless the signal is SIGKILL: the process could outlive its parent.
 /// - Setting `RLIMIT_CORE` of any process: its value keeps core dumps from a program that collects them.
 fn own_state() -> Vec<Rule> {
-    let done = Action::Errno(0);
+    let success = Action::Errno(0);
     let dumpable = vec![Test::Is(0, libc::PR_SET_DUMPABLE.cast_unsigned())];
     let parent = Test::Is(0, libc::PR_SET_PDEATHSIG.cast_unsigned());
     let dies = vec![parent, Test::Is(1, libc::SIGKILL.cast_unsigned())];
-    let prctl = [(dumpable, done), (dies, Action::Allow), (vec![parent], done)];
+    let prctl = [(dumpable, success), (dies, Action::Allow), (vec![parent], success)];
     let core = RLIMIT_CORE;
     vec![
         rule(libc::SYS_prctl, prctl, Action::Allow),
-        rule(libc::SYS_setrlimit, [(vec![Test::Is(0, core)], done)], Action::Allow),
+        rule(libc::SYS_setrlimit, [(vec![Test::Is(0, core)], success)], Action::Allow),
         rule(
             libc::SYS_prlimit64,
             [
                 // A query has a null pointer as the new limit.
-                (vec![Test::Is(1, core), Test::Any(2, u32::MAX)], done),
-                (vec![Test::Is(1, core), Test::AnyUpper(2)], done),
+                (vec![Test::Is(1, core), Test::Any(2, u32::MAX)], success),
+                (vec![Test::Is(1, core), Test::AnyUpper(2)], success),
                 (vec![Test::Is(0, 0)], Action::Allow),
             ],
             Action::Notify,

@@ -45,10 +45,10 @@ pub(crate) fn leave_no_core() -> Result<(), Errno> {
 /// The supervisor and the command keep the same capabilities, so that a call of the supervisor for the command fails
 /// where the command's own call would fail.
 pub(crate) fn drop_capabilities() -> Result<(), Errno> {
-    let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER;
+    let needed = CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER;
     let now = rustix::thread::capabilities(None)?;
     if now.effective.contains(CapabilitySet::SETPCAP) {
-        for dropped in CapabilitySet::all().difference(kept).iter() {
+        for dropped in CapabilitySet::all().difference(needed).iter() {
             match rustix::thread::remove_capability_from_bounding_set(dropped) {
                 // This kernel does not know the capability.
                 Ok(()) | Err(Errno::INVAL) => {}
@@ -57,7 +57,7 @@ pub(crate) fn drop_capabilities() -> Result<(), Errno> {
         }
     }
     rustix::thread::clear_ambient_capability_set()?;
-    let kept = now.permitted & kept;
+    let needed = now.permitted & needed;
     let none = CapabilitySet::empty();
-    rustix::thread::set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: none })
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: needed, permitted: needed, inheritable: none })
 }

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use rustix::fs::{FileType, MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
 use crate::climb;
@@ -30,9 +30,9 @@ impl SyscallHandlers {
         requested_path: &RequestedPath,
         follow: bool,
     ) -> Result<Reply, Unresolved> {
-        let found = Found::at(requested_path, follow)?;
-        let key = FileKey::new(&found.opened)?;
-        self.may_run(this, &found, key)?;
+        let existing = ExistingEntry::at(requested_path, follow)?;
+        let key = FileKey::new(&existing.opened)?;
+        self.may_run(this, &existing, key)?;
         Ok(Reply::Continue)
     }
 
@@ -46,25 +46,25 @@ impl SyscallHandlers {
         if self.run_freely.has(key) {
             return Ok(());
         }
-        match Found::new(this.call.link("exe")?) {
+        match ExistingEntry::new(this.call.link("exe")?) {
             // The program was run under a name that it no longer has.
-            Ok(found) if found.removed && self.run.has(key) => Ok(()),
+            Ok(existing) if existing.removed && self.run.has(key) => Ok(()),
             Err(Errno::ACCESS) if self.run.has(key) => Ok(()),
-            found => self.may_run(this, &found?, key),
+            existing => self.may_run(this, &existing?, key),
         }
     }
 
-    fn may_run(&mut self, this: Try<'_>, found: &Found, key: FileKey) -> Result<(), Unresolved> {
-        if self.access_control.is_loader(climb::identity(&found.stat)) {
+    fn may_run(&mut self, this: Try<'_>, existing: &ExistingEntry, key: FileKey) -> Result<(), Unresolved> {
+        if self.access_control.is_loader(climb::identity(&existing.stat)) {
             let cause = "it loads other programs, and `commands.allow` does not name it";
-            return Err(self.access_control.refuse(&found.path, cause, Errno::ACCESS));
+            return Err(self.access_control.refuse(&existing.path, cause, Errno::ACCESS));
         }
-        if found.own || found.kind != FileType::RegularFile {
+        if existing.own || existing.kind != FileType::RegularFile {
             return Ok(());
         }
-        match self.access_control.path_class(&found.path) {
+        match self.access_control.path_class(&existing.path) {
             PathClass::Root { .. } => {
-                self.may_read(this, found)?;
+                self.may_read(this, existing)?;
                 self.run.add(key);
             }
             // No rule applies outside the roots.
@@ -78,33 +78,33 @@ impl SyscallHandlers {
     pub(super) fn make_memory_file(name: &CString, flags: u32) -> Result<Reply, Unresolved> {
         let flags = MemfdFlags::from_bits_retain(flags & !(EXEC | NOEXEC_SEAL));
         let sealed = MemfdFlags::from_bits_retain(NOEXEC_SEAL) | MemfdFlags::CLOEXEC;
-        let made = match memfd_create(name, flags | sealed) {
-            Ok(made) => {
+        let memfd = match memfd_create(name, flags | sealed) {
+            Ok(memfd) => {
                 if !flags.contains(MemfdFlags::ALLOW_SEALING) {
-                    fcntl_add_seals(&made, SealFlags::SEAL)?;
+                    fcntl_add_seals(&memfd, SealFlags::SEAL)?;
                 }
-                made
+                memfd
             }
             // Before Linux 6.3. The mode stays without execute permission, because `change_metadata` refuses to add it.
             Err(Errno::INVAL) => {
-                let made = memfd_create(name, flags | MemfdFlags::CLOEXEC)?;
-                fchmod(&made, Mode::from_raw_mode(0o666))?;
-                made
+                let memfd = memfd_create(name, flags | MemfdFlags::CLOEXEC)?;
+                fchmod(&memfd, Mode::from_raw_mode(0o666))?;
+                memfd
             }
             Err(error) => return Err(error.into()),
         };
-        Ok(Reply::Give(made, flags.contains(MemfdFlags::CLOEXEC)))
+        Ok(Reply::Give(memfd, flags.contains(MemfdFlags::CLOEXEC)))
     }
 
     /// Refuses to make a file in memory executable if the command may run only named programs.
-    pub(super) fn stays_unrunnable(&mut self, found: &Found, mode: u32) -> Result<(), Unresolved> {
-        if found.own
+    pub(super) fn stays_unrunnable(&mut self, existing: &ExistingEntry, mode: u32) -> Result<(), Unresolved> {
+        if existing.own
             && mode & EXECUTABLE != 0
-            && found.kind == FileType::RegularFile
+            && existing.kind == FileType::RegularFile
             && self.access_control.names_programs()
         {
             let cause = "only what `commands.allow` names is run, and no file in memory";
-            return Err(self.access_control.refuse(&found.path, cause, Errno::PERM));
+            return Err(self.access_control.refuse(&existing.path, cause, Errno::PERM));
         }
         Ok(())
     }

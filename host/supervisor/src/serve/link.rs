@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD};
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
 use crate::path_class::PathClass;
@@ -22,24 +22,24 @@ impl SyscallHandlers {
         to: &RequestedPath,
         follow: bool,
     ) -> Result<Reply, Unresolved> {
-        let found = Found::at(from, follow)?;
-        let reported = self.may_change(this, &found)?;
+        let existing = ExistingEntry::at(from, follow)?;
+        let reported = self.may_change(this, &existing)?;
         let entry = self.entry_to_make(this, to, false)?;
-        self.access_control.plain_in_git(&entry.path, found.kind)?;
-        self.one_side(&found.path, &entry.path)?;
-        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
-        if found.kind.is_symlink() {
+        self.access_control.plain_in_git(&entry.path, existing.kind)?;
+        self.one_side(&existing.path, &entry.path)?;
+        self.changes.note(&self.access_control.path_classes, &existing.path, Some(existing.opened.as_fd()), reported);
+        if existing.kind.is_symlink() {
             let from = from.entry()?;
             rustix::fs::linkat(&from.directory, &from.name, &entry.directory, &entry.name, AtFlags::empty())?;
         } else {
-            let link = own_link(found.opened.as_fd());
+            let link = own_link(existing.opened.as_fd());
             rustix::fs::linkat(CWD, link, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
-            if found.kind.is_file() {
+            if existing.kind.is_file() {
                 // If the file had no name yet, all its names are the command's.
-                self.links.add(&found.opened, found.stat.st_nlink);
+                self.links.add(&existing.opened, existing.stat.st_nlink);
             }
         }
-        Ok(Reply::Done)
+        Ok(Reply::Success)
     }
 
     /// Fails with `XDEV` if only one of the two paths is in the temporary directory, where changes are not reported: a

@@ -25,7 +25,7 @@ impl SyscallHandlers {
         let entry = self.entry_to_make(this, requested_path, true)?;
         let mode = Mode::from_raw_mode(mode & DIRECTORY_MODE);
         with_umask(this, || rustix::fs::mkdirat(&entry.directory, &entry.name, mode))?;
-        Ok(Reply::Done)
+        Ok(Reply::Success)
     }
 
     pub(super) fn make_node(
@@ -44,7 +44,7 @@ impl SyscallHandlers {
         self.access_control.plain_in_git(&entry.path, kind)?;
         let mode = Mode::from_raw_mode(mode & MODE);
         with_umask(this, || rustix::fs::mknodat(&entry.directory, &entry.name, kind, mode, 0))?;
-        Ok(Reply::Done)
+        Ok(Reply::Success)
     }
 
     /// Creates a symbolic link. It may have any target, because the target is checked when it is opened.
@@ -57,7 +57,7 @@ impl SyscallHandlers {
         let entry = self.entry_to_make(this, requested_path, false)?;
         self.access_control.plain_in_git(&entry.path, FileType::Symlink)?;
         rustix::fs::symlinkat(target, &entry.directory, &entry.name)?;
-        Ok(Reply::Done)
+        Ok(Reply::Success)
     }
 
     /// Checks that an entry may be created and does not exist yet, and returns it.

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, Uid};
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
 use crate::request::Metadata;
@@ -22,38 +22,38 @@ impl SyscallHandlers {
         follow: bool,
         change: &Metadata,
     ) -> Result<Reply, Unresolved> {
-        let found = Found::at(requested_path, follow)?;
+        let existing = ExistingEntry::at(requested_path, follow)?;
         if let Metadata::Mode(mode) = change {
-            let as_owner = mode & SET_USER != 0 || (mode & SET_GROUP != 0 && !found.is_directory());
+            let as_owner = mode & SET_USER != 0 || (mode & SET_GROUP != 0 && !existing.is_directory());
             if as_owner {
                 return Err(self.access_control.refuse(
-                    &found.path,
+                    &existing.path,
                     "it would run with its owner's rights",
                     Errno::PERM,
                 ));
             }
-            self.stays_unrunnable(&found, *mode)?;
+            self.stays_unrunnable(&existing, *mode)?;
         }
-        let reported = self.may_change(this, &found)?;
-        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
-        let found = self.unshare(found, true)?;
-        apply(&found, change)?;
-        Ok(Reply::Done)
+        let reported = self.may_change(this, &existing)?;
+        self.changes.note(&self.access_control.path_classes, &existing.path, Some(existing.opened.as_fd()), reported);
+        let existing = self.unshare(existing, true)?;
+        apply(&existing, change)?;
+        Ok(Reply::Success)
     }
 }
 
-fn apply(found: &Found, change: &Metadata) -> Result<(), Errno> {
-    let link = own_link(found.opened.as_fd());
-    let symlink = found.kind == FileType::Symlink;
+fn apply(existing: &ExistingEntry, change: &Metadata) -> Result<(), Errno> {
+    let link = own_link(existing.opened.as_fd());
+    let symlink = existing.kind == FileType::Symlink;
     match change {
         Metadata::Mode(_) if symlink => Err(Errno::OPNOTSUPP),
         Metadata::Mode(mode) => rustix::fs::chmodat(CWD, link, Mode::from_raw_mode(mode & 0o7777), AtFlags::empty()),
         Metadata::Owner(user, group) => {
             let user = (*user != u32::MAX).then(|| Uid::from_raw(*user));
             let group = (*group != u32::MAX).then(|| Gid::from_raw(*group));
-            rustix::fs::chownat(&found.opened, c"", user, group, AtFlags::EMPTY_PATH)
+            rustix::fs::chownat(&existing.opened, c"", user, group, AtFlags::EMPTY_PATH)
         }
-        Metadata::Times(times) if symlink => rustix::fs::utimensat(&found.opened, c"", times, AtFlags::EMPTY_PATH),
+        Metadata::Times(times) if symlink => rustix::fs::utimensat(&existing.opened, c"", times, AtFlags::EMPTY_PATH),
         Metadata::Times(times) => rustix::fs::utimensat(CWD, link, times, AtFlags::empty()),
     }
 }

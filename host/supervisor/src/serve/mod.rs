@@ -1,7 +1,7 @@
 //! System calls that the supervisor makes for the command, one module for each kind.
 
 mod execute;
-mod found;
+mod existing_entry;
 mod link;
 mod make;
 mod metadata;
@@ -86,7 +86,7 @@ impl SyscallHandlers {
         let this = Try { call, known };
         self.access_control.path_classes.refresh();
         let _locked = self.lock.as_ref().filter(|_| request.changes_names()).map(Locked::new).transpose()?;
-        let mark = self.changes.mark();
+        let savepoint = self.changes.savepoint();
         let reply = match request {
             Request::Open { requested_path, flags, mode } => self.open(this, requested_path, *flags, *mode),
             Request::Rename { from, to, flags } => self.rename(this, from, to, *flags),
@@ -110,7 +110,7 @@ impl SyscallHandlers {
             Request::Enter { process, group } => self.enter_group(*process, *group),
         };
         if reply.is_err() {
-            self.changes.roll_back(mark);
+            self.changes.roll_back(savepoint);
         }
         reply
     }

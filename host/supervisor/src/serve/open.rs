@@ -6,14 +6,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::{Reporting, Unresolved};
 use crate::requested_path::{RequestedPath, own_link};
 use crate::tree::Tree;
 
 /// Maximum number of attempts when an entry appears and disappears between two steps.
-const MOST_RACES: usize = 16;
+const MAX_RACES: usize = 16;
 /// Flags that are dropped when the found file is opened: those about finding and creating the file, and `O_ASYNC`,
 /// whose signals would go to the supervisor.
 const OVER: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::from_bits_retain(ASYNC));
@@ -38,13 +38,13 @@ impl SyscallHandlers {
         }
         let making = flags.contains(OFlags::CREATE);
         let exclusive = making && flags.contains(OFlags::EXCL);
-        for _ in 0..MOST_RACES {
-            match Found::at(requested_path, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
+        for _ in 0..MAX_RACES {
+            match ExistingEntry::at(requested_path, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
                 Ok(_) if exclusive => return Err(Errno::EXIST.into()),
-                Ok(found) => return self.open_found(this, found, flags),
+                Ok(existing) => return self.open_existing(this, existing, flags),
                 Err(Errno::NOENT) if making => match self.make(this, requested_path, flags, mode) {
                     Err(Unresolved::Errno(Errno::EXIST)) if !exclusive => {}
-                    made => return made,
+                    result => return result,
                 },
                 Err(error) => return Err(error.into()),
             }
@@ -52,9 +52,14 @@ impl SyscallHandlers {
         Err(Errno::AGAIN.into())
     }
 
-    fn open_found(&mut self, this: Try<'_>, mut found: Found, flags: OFlags) -> Result<Reply, Unresolved> {
+    fn open_existing(
+        &mut self,
+        this: Try<'_>,
+        mut existing: ExistingEntry,
+        flags: OFlags,
+    ) -> Result<Reply, Unresolved> {
         let writing = flags.intersects(OFlags::RWMODE | OFlags::TRUNC);
-        match found.kind {
+        match existing.kind {
             FileType::Symlink => return Err(Errno::LOOP.into()),
             FileType::Directory if writing || flags.contains(OFlags::CREATE) => return Err(Errno::ISDIR.into()),
             FileType::Directory => {}
@@ -62,22 +67,27 @@ impl SyscallHandlers {
             _ => {}
         }
         if writing {
-            let reported = self.may_write(this, &found)?;
-            if found.kind == FileType::RegularFile {
-                self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
-                found = self.unshare(found, !flags.contains(OFlags::TRUNC))?;
+            let reported = self.may_write(this, &existing)?;
+            if existing.kind == FileType::RegularFile {
+                self.changes.note(
+                    &self.access_control.path_classes,
+                    &existing.path,
+                    Some(existing.opened.as_fd()),
+                    reported,
+                );
+                existing = self.unshare(existing, !flags.contains(OFlags::TRUNC))?;
             }
         } else {
-            self.may_read(this, &found)?;
+            self.may_read(this, &existing)?;
         }
-        if !found.is_directory() {
-            self.note_opened(&found.opened, &found.path);
+        if !existing.is_directory() {
+            self.note_opened(&existing.opened, &existing.path);
         }
         let flags = flags & !OVER;
-        if found.kind == FileType::Fifo && !flags.contains(OFlags::NONBLOCK) {
-            return self.open_pipe(this, &found, flags);
+        if existing.kind == FileType::Fifo && !flags.contains(OFlags::NONBLOCK) {
+            return self.open_pipe(this, &existing, flags);
         }
-        give(found.opened.as_fd(), flags)
+        give(existing.opened.as_fd(), flags)
     }
 
     /// Creates a file; fails with `EXIST` if another process creates it in the meantime.
@@ -98,10 +108,10 @@ impl SyscallHandlers {
         self.changes.note(&self.access_control.path_classes, &entry.path, None, reported);
         let making = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
-        let made =
+        let file =
             with_umask(this, || rustix::fs::openat(&entry.directory, &entry.name, (flags & !OVER) | making, mode))?;
-        self.note_opened(&made, &entry.path);
-        Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
+        self.note_opened(&file, &entry.path);
+        Ok(Reply::Give(file, flags.contains(OFlags::CLOEXEC)))
     }
 
     /// Opens a new file without a name (`O_TMPFILE`) in the file system of a directory.
@@ -112,16 +122,16 @@ impl SyscallHandlers {
         flags: OFlags,
         mode: u32,
     ) -> Result<Reply, Unresolved> {
-        let found = Found::at(requested_path, !flags.contains(OFlags::NOFOLLOW))?;
-        if !found.is_directory() {
+        let existing = ExistingEntry::at(requested_path, !flags.contains(OFlags::NOFOLLOW))?;
+        if !existing.is_directory() {
             return Err(Errno::NOTDIR.into());
         }
-        let _nothing_changes: Reporting = self.may_change(this, &found)?;
-        let asked = (flags & !(OVER & !OFlags::EXCL)) | OFlags::CLOEXEC;
+        let _nothing_changes: Reporting = self.may_change(this, &existing)?;
+        let open_flags = (flags & !(OVER & !OFlags::EXCL)) | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
-        let made = with_umask(this, || rustix::fs::openat(&found.opened, c".", asked, mode))?;
-        self.note_opened(&made, &found.path);
-        Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
+        let file = with_umask(this, || rustix::fs::openat(&existing.opened, c".", open_flags, mode))?;
+        self.note_opened(&file, &existing.path);
+        Ok(Reply::Give(file, flags.contains(OFlags::CLOEXEC)))
     }
 
     fn open_terminal(&self, this: Try<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
@@ -145,7 +155,7 @@ pub(super) fn reopen(opened: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, E
 /// a directory with a default ACL.
 pub(super) fn with_umask<T>(this: Try<'_>, make: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     let own = rustix::process::umask(this.call.umask()?);
-    let made = make();
+    let result = make();
     rustix::process::umask(own);
-    made
+    result
 }

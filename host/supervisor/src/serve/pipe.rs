@@ -8,20 +8,25 @@ use std::thread;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::open::reopen;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
 use crate::notify;
 
 /// Maximum number of waiting threads. A thread whose caller is gone continues to wait.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 const STACK_BYTES: usize = 64 << 10;
 
 impl SyscallHandlers {
-    pub(super) fn open_pipe(&self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Unresolved> {
-        let opened = found.opened.try_clone().map_err(|_| Errno::NFILE)?;
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+    pub(super) fn open_pipe(
+        &self,
+        this: Try<'_>,
+        existing: &ExistingEntry,
+        flags: OFlags,
+    ) -> Result<Reply, Unresolved> {
+        let opened = existing.opened.try_clone().map_err(|_| Errno::NFILE)?;
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(Errno::NFILE.into());
         }

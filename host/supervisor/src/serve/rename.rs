@@ -10,17 +10,17 @@ use paddock_supervisor::protocol::Access;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::{Answer, Question, Reporting, Unresolved};
 use crate::requested_path::{Entry, RequestedPath};
 
 /// Maximum number of entries below a directory whose state is recorded.
-const MOST_KEPT: usize = 10_000;
+const MAX_BELOW: usize = 10_000;
 /// Maximum number of entries below a directory that the host is asked about, and maximum total length of their paths in
 /// bytes. With rules, a directory that exceeds one of them is not renamed.
-const MOST_ASKED: usize = 50_000;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_QUESTIONS: usize = 50_000;
+const MAX_BYTES: usize = 4 << 20;
 
 /// An entry below a directory.
 struct Below {
@@ -41,63 +41,72 @@ impl SyscallHandlers {
             return Err(Errno::PERM.into());
         }
         let (from, to) = (from.entry()?, to.entry()?);
-        let found = Found::new(from.find()?)?;
-        let over = to.find().ok().map(Found::new).transpose()?;
+        let existing = ExistingEntry::new(from.find()?)?;
+        let over = to.find().ok().map(ExistingEntry::new).transpose()?;
         if over.is_some() && flags.contains(RenameFlags::NOREPLACE) {
             return Err(Errno::EXIST.into());
         }
-        self.access_control.whole(&from.path, Some(&found.stat))?;
+        self.access_control.whole(&from.path, Some(&existing.stat))?;
         self.access_control.whole(&to.path, over.as_ref().map(|it| &it.stat))?;
-        self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
+        self.access_control.open_to_all(&existing.opened, &existing.stat, &existing.path)?;
         self.check_new_at(&to)?;
-        self.access_control.plain_in_git(&to.path, found.kind)?;
+        self.access_control.plain_in_git(&to.path, existing.kind)?;
         if let Some(over) = over.as_ref().filter(|_| flags.contains(RenameFlags::EXCHANGE)) {
             self.access_control.plain_in_git(&from.path, over.kind)?;
         }
-        if found.is_directory() || found.stat.st_nlink > 1 {
+        if existing.is_directory() || existing.stat.st_nlink > 1 {
             self.one_side(&from.path, &to.path)?;
         }
-        let reported = self.access_control.change(this.known, &from.path, found.is_directory())?;
+        let reported = self.access_control.change(this.known, &from.path, existing.is_directory())?;
         let git_file = self.access_control.git_file(&to.path).filter(|_| !flags.contains(RenameFlags::EXCHANGE));
-        let told_over = match git_file {
-            Some(_) => self.access_control.replace(this.known, &to.path, found.is_directory())?,
-            None => self.access_control.change(this.known, &to.path, found.is_directory())?,
+        let reported_over = match git_file {
+            Some(_) => self.access_control.replace(this.known, &to.path, existing.is_directory())?,
+            None => self.access_control.change(this.known, &to.path, existing.is_directory())?,
         };
-        let there = self.below(this, &found, &from, &to)?;
+        let there = self.below(this, &existing, &from, &to)?;
         let back = match &over {
             Some(over) if flags.contains(RenameFlags::EXCHANGE) => self.below(this, over, &to, &from)?,
             _ => Vec::new(),
         };
-        self.changes.note(&self.access_control.path_classes, &from.path, Some(found.opened.as_fd()), reported);
+        self.changes.note(&self.access_control.path_classes, &from.path, Some(existing.opened.as_fd()), reported);
         self.changes.note(
             &self.access_control.path_classes,
             &to.path,
             over.as_ref().map(|it| it.opened.as_fd()),
-            told_over,
+            reported_over,
         );
-        for (side, reported, below) in
-            [(&from, reported, &there), (&to, told_over, &there), (&to, told_over, &back), (&from, reported, &back)]
-        {
+        for (side, reported, below) in [
+            (&from, reported, &there),
+            (&to, reported_over, &there),
+            (&to, reported_over, &back),
+            (&from, reported, &back),
+        ] {
             self.note_below(this, side, reported, below);
         }
         match git_file {
-            Some(file) => self.replace_git_file(this, file, &found, &from, &to)?,
+            Some(file) => self.replace_git_file(this, file, &existing, &from, &to)?,
             None => rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?,
         }
         if let Some(over) = over.filter(|_| !flags.contains(RenameFlags::EXCHANGE)) {
             self.links.remove(&over.opened);
         }
-        Ok(Reply::Done)
+        Ok(Reply::Success)
     }
 
     /// Returns the entries below a directory that is renamed, after checking that the rules refuse none of them under
     /// either name.
-    fn below(&mut self, this: Try<'_>, found: &Found, from: &Entry, to: &Entry) -> Result<Vec<Below>, Unresolved> {
-        if !found.is_directory() {
+    fn below(
+        &mut self,
+        this: Try<'_>,
+        existing: &ExistingEntry,
+        from: &Entry,
+        to: &Entry,
+    ) -> Result<Vec<Below>, Unresolved> {
+        if !existing.is_directory() {
             return Ok(Vec::new());
         }
-        let max = if self.access_control.has_rules() { MOST_ASKED } else { MOST_KEPT };
-        let Some(below) = walk(found, max)? else {
+        let max = if self.access_control.has_rules() { MAX_QUESTIONS } else { MAX_BELOW };
+        let Some(below) = walk(existing, max)? else {
             if !self.access_control.has_rules() {
                 self.changes.lose(&from.path);
                 return Ok(Vec::new());
@@ -120,11 +129,11 @@ impl SyscallHandlers {
         if reported == Reporting::Ignored {
             return;
         }
-        if below.len() > MOST_KEPT {
+        if below.len() > MAX_BELOW {
             self.changes.lose(&side.path);
         }
         let mut ignored: Option<&Path> = None;
-        for it in below.iter().take(MOST_KEPT) {
+        for it in below.iter().take(MAX_BELOW) {
             if ignored.is_some_and(|ignored| it.path.starts_with(ignored)) {
                 continue;
             }
@@ -147,13 +156,13 @@ impl SyscallHandlers {
 }
 
 /// Returns all entries below a directory, each directory before its contents; `None` if there are more than `max` or
-/// their paths are longer than [`MOST_BYTES`].
-fn walk(top: &Found, max: usize) -> Result<Option<Vec<Below>>, Errno> {
-    let (mut found, mut bytes) = (Vec::new(), 0);
+/// their paths are longer than [`MAX_BYTES`].
+fn walk(top: &ExistingEntry, max: usize) -> Result<Option<Vec<Below>>, Errno> {
+    let (mut entries, mut bytes) = (Vec::new(), 0);
     let mut left = vec![PathBuf::new()];
     while let Some(path) = left.pop() {
         if !path.as_os_str().is_empty() {
-            found.push(Below { path: path.clone(), is_directory: true });
+            entries.push(Below { path: path.clone(), is_directory: true });
         }
         let start = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -170,14 +179,14 @@ fn walk(top: &Found, max: usize) -> Result<Option<Vec<Below>>, Errno> {
             if is_directory(&directory, &entry)? {
                 left.push(below);
             } else {
-                found.push(Below { path: below, is_directory: false });
+                entries.push(Below { path: below, is_directory: false });
             }
-            if found.len() + left.len() > max || bytes > MOST_BYTES {
+            if entries.len() + left.len() > max || bytes > MAX_BYTES {
                 return Ok(None);
             }
         }
     }
-    Ok(Some(found))
+    Ok(Some(entries))
 }
 
 /// Returns whether an entry is a directory. Some file systems do not report the type in the directory listing.

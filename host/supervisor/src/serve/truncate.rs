@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
-use super::found::Found;
+use super::existing_entry::ExistingEntry;
 use super::open::reopen;
 use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
@@ -18,20 +18,20 @@ impl SyscallHandlers {
         requested_path: &RequestedPath,
         length: u64,
     ) -> Result<Reply, Unresolved> {
-        let found = Found::at(requested_path, true)?;
-        match found.kind {
+        let existing = ExistingEntry::at(requested_path, true)?;
+        match existing.kind {
             FileType::RegularFile => {}
             FileType::Directory => return Err(Errno::ISDIR.into()),
             _ => return Err(Errno::INVAL.into()),
         }
-        let reported = self.may_change(this, &found)?;
+        let reported = self.may_change(this, &existing)?;
         // The file size limit of the command does not apply to the supervisor, which makes the call.
-        if length > self.max_file_bytes && length > u64::try_from(found.stat.st_size).unwrap_or(0) {
+        if length > self.max_file_bytes && length > u64::try_from(existing.stat.st_size).unwrap_or(0) {
             return Err(Errno::FBIG.into());
         }
-        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
-        let found = self.unshare(found, length > 0)?;
-        rustix::fs::ftruncate(reopen(found.opened.as_fd(), OFlags::WRONLY)?, length)?;
-        Ok(Reply::Done)
+        self.changes.note(&self.access_control.path_classes, &existing.path, Some(existing.opened.as_fd()), reported);
+        let existing = self.unshare(existing, length > 0)?;
+        rustix::fs::ftruncate(reopen(existing.opened.as_fd(), OFlags::WRONLY)?, length)?;
+        Ok(Reply::Success)
     }
 }

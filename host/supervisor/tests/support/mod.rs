@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 
 use paddock_supervisor::protocol::{
-    self, Ask, Before, Ended, FromSupervisor, HardLinks, Identity, Kind, Limits, ToSupervisor, Verdict,
+    self, AccessQuestion, Before, Ended, FromSupervisor, HardLinks, Identity, Kind, Limits, ToSupervisor, Verdict,
 };
 use paddock_supervisor::wire;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -203,20 +203,20 @@ impl Fixture {
     }
 
     /// Returns the copy of a path's previous content, if there is one.
-    pub fn kept(&self, before: &Before) -> Option<String> {
-        before.kept.as_ref().map(|name| fs::read_to_string(self.staging.join(name)).unwrap())
+    pub fn staged_content(&self, before: &Before) -> Option<String> {
+        before.staged_file.as_ref().map(|name| fs::read_to_string(self.staging.join(name)).unwrap())
     }
 
     /// Returns every path outside with its content, mode, owner, modification time, number of links and names of
     /// extended attributes.
     pub fn snapshot(&self) -> BTreeMap<PathBuf, String> {
-        let mut found = BTreeMap::new();
-        snapshot(&self.outside, &mut found);
-        found
+        let mut entries = BTreeMap::new();
+        snapshot(&self.outside, &mut entries);
+        entries
     }
 }
 
-fn snapshot(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
+fn snapshot(path: &Path, entries: &mut BTreeMap<PathBuf, String>) {
     let is = path.symlink_metadata().unwrap();
     let mut text = format!("{:o} {}:{} {} {}", is.mode(), is.uid(), is.gid(), is.mtime(), is.mtime_nsec());
     let mut names = vec![0; 4096];
@@ -227,10 +227,10 @@ fn snapshot(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
     }
     if is.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
-            snapshot(&entry.unwrap().path(), found);
+            snapshot(&entry.unwrap().path(), entries);
         }
     }
-    found.insert(path.to_owned(), text);
+    entries.insert(path.to_owned(), text);
 }
 
 /// A running command.
@@ -253,7 +253,7 @@ pub struct Outcome {
     pub ended: Ended,
     pub stdout: String,
     pub stderr: String,
-    pub asked: Vec<Ask>,
+    pub questions: Vec<AccessQuestion>,
 }
 
 impl Outcome {
@@ -277,7 +277,7 @@ pub fn run(start: Start) -> Outcome {
     run_with(start, |_| Verdict::default())
 }
 
-pub fn run_with(start: Start, authorize: impl FnMut(&Ask) -> Verdict) -> Outcome {
+pub fn run_with(start: Start, authorize: impl FnMut(&AccessQuestion) -> Verdict) -> Outcome {
     begin(start).finish(authorize)
 }
 
@@ -329,7 +329,7 @@ impl Running {
     }
 
     /// Answers questions until the command ends.
-    pub fn finish(mut self, mut authorize: impl FnMut(&Ask) -> Verdict) -> Outcome {
+    pub fn finish(mut self, mut authorize: impl FnMut(&AccessQuestion) -> Verdict) -> Outcome {
         drop(self.input.take());
         let mut outcome = Outcome::default();
         loop {
@@ -346,10 +346,10 @@ impl Running {
                     outcome.failed = Some((error, errno));
                     break;
                 }
-                FromSupervisor::Ask(mut ask) => {
-                    ask.path = absolute(&self.roots, ask.root, &ask.path);
-                    let verdict = Verdict { id: ask.id, ..authorize(&ask) };
-                    outcome.asked.push(ask);
+                FromSupervisor::Question(mut question) => {
+                    question.path = absolute(&self.roots, question.root, &question.path);
+                    let verdict = Verdict { id: question.id, ..authorize(&question) };
+                    outcome.questions.push(question);
                     // After `Kill`, the supervisor may be gone before it reads the answer.
                     let _gone = wire::send(&self.socket, &ToSupervisor::Verdict(verdict), &[]);
                 }

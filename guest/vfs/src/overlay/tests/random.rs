@@ -42,21 +42,23 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 fn make(fs: &dyn Filesystem, act: &Act) -> FsResult<String> {
-    let done = |()| String::new();
+    let no_output = |()| String::new();
     match act {
         Act::Write(path, byte) | Act::Create(path, byte) => {
             let at = location(fs, path)?;
             let mode = if matches!(act, Act::Write(..)) { Open::Write } else { Open::CreateNew };
             let file = fs.open_file(&at.dir, &at.name, mode)?;
-            fs.write(&file, 1, &[byte % 26 + b'a']).map(done)
+            fs.write(&file, 1, &[byte % 26 + b'a']).map(no_output)
         }
         Act::Read(path) => read(fs, &location(fs, path)?),
-        Act::MakeDir(path) => location(fs, path).and_then(|at| fs.make_dir(&at.dir, &at.name)).map(done),
-        Act::Symlink(path, target) => location(fs, path).and_then(|at| fs.symlink(&at.dir, &at.name, target)).map(done),
-        Act::Link(path, to) => location(fs, path)?.link(fs, &location(fs, to)?).map(done),
-        Act::Rename(path, to) => location(fs, path)?.rename(fs, &location(fs, to)?).map(done),
-        Act::Unlink(path) => location(fs, path).and_then(|at| fs.unlink(&at.dir, &at.name)).map(done),
-        Act::RemoveDir(path) => location(fs, path).and_then(|at| fs.remove_dir(&at.dir, &at.name)).map(done),
+        Act::MakeDir(path) => location(fs, path).and_then(|at| fs.make_dir(&at.dir, &at.name)).map(no_output),
+        Act::Symlink(path, target) => {
+            location(fs, path).and_then(|at| fs.symlink(&at.dir, &at.name, target)).map(no_output)
+        }
+        Act::Link(path, to) => location(fs, path)?.link(fs, &location(fs, to)?).map(no_output),
+        Act::Rename(path, to) => location(fs, path)?.rename(fs, &location(fs, to)?).map(no_output),
+        Act::Unlink(path) => location(fs, path).and_then(|at| fs.unlink(&at.dir, &at.name)).map(no_output),
+        Act::RemoveDir(path) => location(fs, path).and_then(|at| fs.remove_dir(&at.dir, &at.name)).map(no_output),
         Act::Reopen => Ok(String::new()),
     }
 }
@@ -114,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn directories_that_stay_open_see_what_becomes_of_them(acts in vec(act(), 1..30)) {
+    fn open_directories_see_later_changes(acts in vec(act(), 1..30)) {
         let layers = memory();
         for path in ["a/a/b", "b/in", "a/at/a"] {
             crate::overlay::tests::make(&layers, path, "base");

@@ -43,13 +43,13 @@ fn move_to(workspace: &Workspace<'_>, path: &str, to: &str) -> FileChange {
     FileChange { new: change.old.clone(), to: Some(resolved(workspace, to)), ..change }
 }
 
-fn made(workspace: &Workspace<'_>, files: Vec<FileChange>) -> Result<Vec<String>> {
+fn committed(workspace: &Workspace<'_>, files: Vec<FileChange>) -> Result<Vec<String>> {
     commit(workspace, "change", files)
 }
 
 #[track_caller]
 fn refused(workspace: &Workspace<'_>, files: Vec<FileChange>, code: Code) -> Error {
-    let error = made(workspace, files).unwrap_err();
+    let error = committed(workspace, files).unwrap_err();
     assert_eq!(error.code, code, "{error:?}");
     error
 }
@@ -66,7 +66,7 @@ fn names(workspace: &Workspace<'_>) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_put_over_what_nobody_read() {
+fn an_unread_file_is_not_overwritten() {
     with("{}", &[("a", "a\n"), ("b", "b\n")], |workspace| {
         let blind = |path: &str| FileChange { old: None, ..write(workspace, path, "new\n") };
         let error = refused(workspace, vec![write(workspace, "a", "A\n"), blind("b")], Code::AlreadyExists);
@@ -85,7 +85,7 @@ fn nothing_is_put_over_what_nobody_read() {
 }
 
 #[test]
-fn what_somebody_changed_since_it_was_read_stops_the_whole_change() {
+fn a_file_changed_since_the_read_stops_the_whole_change() {
     with(CARRIES_MODES, &[("a", "a\n"), ("b", "b\n")], |workspace| {
         let files =
             || vec![write(workspace, "a", "A\n"), write(workspace, "in/new", "new\n"), write(workspace, "b", "B\n")];
@@ -123,7 +123,7 @@ fn a_change_that_failed_takes_no_other_change_s_backup_along() {
     let policy = r#"{"backups": {"max_bytes": 400}, "host": {"carries_modes": true}}"#;
     let large = "x".repeat(500);
     with(policy, &[("a", "a\n"), ("large", &large)], |workspace| {
-        made(workspace, vec![write(workspace, "a", "A\n")]).unwrap();
+        committed(workspace, vec![write(workspace, "a", "A\n")]).unwrap();
         let first = workspace.backup();
         assert!(first.is_some());
         // A file that is too large has no record, so the last record is that of the first change.
@@ -160,13 +160,13 @@ fn a_file_may_get_as_large_as_the_policy_says() {
         refused(workspace, vec![write(workspace, "a", &more)], Code::TooLarge);
         refused(workspace, vec![write(workspace, "new", &more)], Code::TooLarge);
         assert_eq!((text(workspace, "a").as_deref(), names(workspace)), (Some("a\n"), vec!["a".to_owned()]));
-        made(workspace, vec![write(workspace, "a", &max)]).unwrap();
+        committed(workspace, vec![write(workspace, "a", &max)]).unwrap();
         assert_eq!(text(workspace, "a"), Some(max));
     });
 }
 
 #[test]
-fn what_is_rewritten_in_place_is_held_up_to_the_same_size() {
+fn files_rewritten_in_place_have_the_same_size_limit() {
     let small = r#""limits": {"max_file_bytes": 1000}"#;
     let (max, more) = ("x".repeat(1_000), "x".repeat(1_001));
     let files = [("most", max.as_str()), ("more", more.as_str())];
@@ -177,20 +177,20 @@ fn what_is_rewritten_in_place_is_held_up_to_the_same_size() {
     };
     with(&format!("{{{small}}}"), &files, |workspace| {
         refused(workspace, vec![stored(workspace, "more")], Code::TooLarge);
-        made(workspace, vec![stored(workspace, "most")]).unwrap();
+        committed(workspace, vec![stored(workspace, "most")]).unwrap();
         assert_eq!(text(workspace, "most").as_deref(), Some("new\n"));
         let mut change = stored(workspace, "most");
         hold(workspace, "change", &mut change).unwrap();
         assert!(matches!(change.old, Some(FileContent::Bytes(..))), "a file that is written over brings nothing back");
     });
     with(&format!(r#"{{{small}, "host": {{"carries_modes": true}}}}"#), &files, |workspace| {
-        made(workspace, vec![stored(workspace, "more")]).unwrap();
+        committed(workspace, vec![stored(workspace, "more")]).unwrap();
         assert_eq!(text(workspace, "more").as_deref(), Some("new\n"), "one that is replaced can have any size");
     });
 }
 
 #[test]
-fn hard_links_are_broken_kept_or_refused() {
+fn hard_links_follow_the_policy() {
     for (hard_links, carries_modes) in
         [("break", true), ("break", false), ("keep", true), ("keep", false), ("refuse", true), ("refuse", false)]
     {
@@ -198,16 +198,16 @@ fn hard_links_are_broken_kept_or_refused() {
         with(&policy, &[("a", "old\n"), ("alone", "old\n")], |workspace| {
             let top = &workspace.roots[0].dir;
             ["b", "c"].iter().for_each(|name| workspace.fs.link(top, "a", top, name).unwrap());
-            let done = made(workspace, vec![write(workspace, "a", "new\n")]);
+            let notes = committed(workspace, vec![write(workspace, "a", "new\n")]);
             let other = text(workspace, "b").unwrap();
             match hard_links {
                 "break" => {
-                    assert_eq!(done.unwrap(), ["`a` had 2 other hard link(s), which keep the old content"]);
+                    assert_eq!(notes.unwrap(), ["`a` had 2 other hard link(s), which keep the old content"]);
                     assert_eq!((text(workspace, "a").unwrap().as_str(), other.as_str()), ("new\n", "old\n"));
                 }
-                "keep" => assert_eq!((done.unwrap().len(), other.as_str()), (0, "new\n")),
+                "keep" => assert_eq!((notes.unwrap().len(), other.as_str()), (0, "new\n")),
                 _ => {
-                    let error = done.unwrap_err();
+                    let error = notes.unwrap_err();
                     assert_eq!(error.code, Code::Denied);
                     assert!(error.message().contains("it has 3 hard links"), "{error:?}");
                     assert_eq!(text(workspace, "a").unwrap(), "old\n");
@@ -215,16 +215,16 @@ fn hard_links_are_broken_kept_or_refused() {
             }
             // An unchanged content, a move, a deletion, and a file with a single name break no hard link.
             let same = text(workspace, "b").unwrap();
-            assert!(made(workspace, vec![write(workspace, "b", &same)]).unwrap().is_empty());
-            assert!(made(workspace, vec![move_to(workspace, "b", "d")]).unwrap().is_empty());
-            assert!(made(workspace, vec![change(workspace, "d", None)]).unwrap().is_empty());
-            assert!(made(workspace, vec![write(workspace, "alone", "new\n")]).unwrap().is_empty());
+            assert!(committed(workspace, vec![write(workspace, "b", &same)]).unwrap().is_empty());
+            assert!(committed(workspace, vec![move_to(workspace, "b", "d")]).unwrap().is_empty());
+            assert!(committed(workspace, vec![change(workspace, "d", None)]).unwrap().is_empty());
+            assert!(committed(workspace, vec![write(workspace, "alone", "new\n")]).unwrap().is_empty());
         });
     }
 }
 
 #[test]
-fn only_what_is_rewritten_is_rewritten_in_place() {
+fn only_changed_contents_are_rewritten_in_place() {
     for (policy, in_place) in [(CARRIES_MODES, false), ("{}", true)] {
         with(policy, &[("a", "a\n"), ("b", "b\n")], |workspace| {
             let step =
@@ -246,7 +246,7 @@ fn only_what_is_rewritten_is_rewritten_in_place() {
 }
 
 #[test]
-fn a_record_says_what_was_done_and_made() {
+fn a_record_lists_changes_and_created_directories() {
     with(CARRIES_MODES, &[("a", "a\n"), ("b", "b\n"), ("c", "c\n")], |workspace| {
         let files = vec![
             write(workspace, "a", "A\n"),
@@ -254,7 +254,7 @@ fn a_record_says_what_was_done_and_made() {
             move_to(workspace, "c", "in/c"),
             write(workspace, "in/deep/d", "d\n"),
         ];
-        made(workspace, files).unwrap();
+        committed(workspace, files).unwrap();
         let record = backup::Saved::open(workspace, &workspace.backup().unwrap()).unwrap().record;
         let entries: Vec<_> =
             record.entries.iter().map(|entry| (entry.action, entry.path.as_str(), entry.to.as_deref())).collect();
@@ -284,7 +284,7 @@ fn a_record_says_what_was_done_and_made() {
 }
 
 #[test]
-fn what_the_caller_does_right_after_is_recorded_and_needs_no_journal() {
+fn later_changes_of_the_caller_are_recorded_without_a_journal() {
     with(CARRIES_MODES, &[("a", "a\n")], |workspace| {
         // Nothing can take the place of a directory.
         workspace.fs.make_dir(workspace.state.as_ref().unwrap(), "journal").unwrap();

@@ -80,7 +80,7 @@ fn is_refused(workspace: &Workspace<'_>) {
 }
 
 #[test]
-fn a_journal_is_carried_out_and_goes() {
+fn a_journal_is_applied_and_removed() {
     with_state("{}", |workspace| {
         leave_whole(workspace, &debris(".paddock-00000000000000ff.tmp"));
         recover(workspace).unwrap();
@@ -130,7 +130,7 @@ fn all_steps_are_done_or_none() {
 }
 
 #[test]
-fn what_a_crash_left_of_another_journal_is_in_no_one_s_way() {
+fn an_unfinished_journal_does_not_block_changes() {
     with_state("{}", |workspace| {
         put(workspace.fs, workspace.state.as_ref().unwrap(), &format!("{NAME}{UNFINISHED}"), b"half");
         Journal::default().write(workspace).unwrap();
@@ -139,7 +139,7 @@ fn what_a_crash_left_of_another_journal_is_in_no_one_s_way() {
 }
 
 #[test]
-fn what_was_not_made_or_is_gone_stops_no_recovery() {
+fn missing_directories_do_not_stop_recovery() {
     with_state("{}", |workspace| {
         for path in [
             ".paddock-00000000000000bb.tmp",
@@ -163,7 +163,7 @@ fn what_was_not_made_or_is_gone_stops_no_recovery() {
 }
 
 #[test]
-fn a_damaged_journal_is_kept_and_not_carried_out() {
+fn a_damaged_journal_is_retained_and_not_applied() {
     with_state("{}", |workspace| {
         let body = debris(".paddock-00000000000000ff.tmp").to_string();
         let whole = format!("{}\n{body}", sha256(body.as_bytes())).into_bytes();
@@ -240,7 +240,7 @@ fn a_journal_changes_nothing_that_is_protected() {
 }
 
 #[test]
-fn without_a_place_outside_a_journal_lies_in_the_workspace_and_is_ignored() {
+fn without_a_state_directory_a_journal_lies_in_the_workspace_and_is_ignored() {
     with("{}", &["/workspace"], |workspace| {
         recover(workspace).unwrap();
         assert!(!is_there(workspace, INSIDE), "looking for one makes nothing");
@@ -260,7 +260,7 @@ fn without_a_place_outside_a_journal_lies_in_the_workspace_and_is_ignored() {
 }
 
 #[test]
-fn a_call_s_second_journal_comes_after_what_the_first_left() {
+fn a_second_journal_follows_the_cleanup_of_the_first() {
     with_state("{}", |workspace| {
         leave_whole(workspace, &debris(".paddock-00000000000000ff.tmp"));
         let second = Journal {
@@ -279,7 +279,7 @@ fn a_call_s_second_journal_comes_after_what_the_first_left() {
 
 /// Without a state directory the journal is in the workspace, whose author may have written it.
 #[test]
-fn a_journal_that_came_with_the_workspace_removes_nothing_of_anybody() {
+fn an_untrusted_journal_removes_only_own_temporary_files() {
     let temporary = ".paddock-0123456789abcdef.tmp";
     let in_other = |name: &str| json!({"root": "/notes", "above": [], "name": name});
     let one = |stored_location: Value| json!({"directories": [], "steps": [], "debris": [stored_location]});

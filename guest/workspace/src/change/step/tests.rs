@@ -68,7 +68,7 @@ fn moved(step: Step) -> Step {
 }
 
 #[test]
-fn how_far_a_step_came_is_seen_by_what_is_there() {
+fn the_progress_of_a_step_is_determined_from_the_files() {
     let modify = || step(Some("old"), Some("new"));
     let create = || step(None, Some("new"));
     let delete = || step(Some("old"), None);
@@ -118,7 +118,7 @@ fn sorted<'f>(files: Files<'f>) -> Vec<(&'f str, &'f str)> {
 }
 
 #[test]
-fn a_step_goes_on_from_wherever_it_stopped() {
+fn a_step_continues_from_every_stop() {
     let modify = || step(Some("old"), Some("new"));
     let only_move = || moved(step(Some("old"), Some("old")));
     let cases: &[(&str, Step, Files<'_>, Files<'_>)] = &[

@@ -350,7 +350,7 @@ class HistoryEntry:
     """The backup, for `restore`."""
     time: str
     """Time of the call."""
-    verb: str
+    operation: str
     """Operation of the call: `write`, `edit`, `patch`, `delete` and so on."""
     paths: list[str]
     """Paths that the call changed. A path that `.agentignore` hides is replaced by a text that says so."""

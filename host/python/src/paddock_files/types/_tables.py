@@ -220,7 +220,7 @@ RECORDS: dict[str, tuple[type | None, tuple[tuple[str, Shape], ...]]] = {
     "history-entry": (_files.HistoryEntry, (
         ("backup", "string"),
         ("time", "string"),
-        ("verb", "string"),
+        ("operation", "string"),
         ("paths", ("list", "string")),
         ("size", "u64"),
     )),

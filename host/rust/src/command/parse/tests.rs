@@ -29,7 +29,7 @@ fn every_command_of_a_line_is_found() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_said() {
+fn unreadable_words_are_reported() {
     for line in ["echo ${x:-$(a)}", "echo $(( $(a) ))", "cat <<E\n$(a)\nE", "(( x = `a` ))", "a[$(b)]=1"] {
         assert!(parse(line).unwrap().is_opaque, "{line}");
     }

@@ -27,11 +27,11 @@ pub(super) struct Changes {
     left: u64,
     /// Whether backups are enabled.
     keeps: bool,
-    seen: HashSet<String>,
+    noted_paths: HashSet<String>,
     pub(super) before: Vec<Before>,
     /// Number of changed paths that ignore rules hide.
     pub(super) ignored: u64,
-    not_kept: Vec<String>,
+    not_stored: Vec<String>,
     /// Number of changed paths beyond the maximum.
     unnoted: u64,
     pub(super) refused: Vec<Refused>,
@@ -52,16 +52,16 @@ pub(super) struct ChangeTarget<'s> {
 }
 
 impl Changes {
-    /// Creates an empty record that stores at most `kept_bytes` bytes.
-    pub(super) fn new(staging: UndoStaging, kept_bytes: u64) -> Self {
+    /// Creates an empty record that stores at most `stored_bytes` bytes.
+    pub(super) fn new(staging: UndoStaging, stored_bytes: u64) -> Self {
         Self {
-            left: kept_bytes,
-            keeps: kept_bytes > 0 && staging.is_lasting(),
+            left: stored_bytes,
+            keeps: stored_bytes > 0 && staging.is_lasting(),
             staging,
-            seen: HashSet::new(),
+            noted_paths: HashSet::new(),
             before: Vec::new(),
             ignored: 0,
-            not_kept: Vec::new(),
+            not_stored: Vec::new(),
             unnoted: 0,
             refused: Vec::new(),
             broken: Vec::new(),
@@ -72,37 +72,37 @@ impl Changes {
 
     /// Records the state of a path, in the form of results, before its first change.
     pub(super) fn note(&mut self, view: &mut View<'_>, change_target: &ChangeTarget<'_>, path: &str, is_ignored: bool) {
-        if self.seen.contains(path) {
+        if self.noted_paths.contains(path) {
             return;
         }
-        if self.seen.len() >= MAX_PATHS {
+        if self.noted_paths.len() >= MAX_PATHS {
             self.unnoted += 1;
             return;
         }
-        self.seen.insert(path.to_owned());
+        self.noted_paths.insert(path.to_owned());
         if is_ignored {
             self.ignored += 1;
             return;
         }
-        let (kind, mut target, mut kept) = (change_target.kind.map(entry_kind), None, None);
+        let (kind, mut target, mut staged_file) = (change_target.kind.map(entry_kind), None, None);
         match kind {
             Some(EntryKind::Link) => target = names::read_link(view, change_target.dir, change_target.name).ok(),
             Some(EntryKind::File) if self.keeps => {
-                kept = self.keep(view, change_target).ok();
-                if kept.is_none() {
-                    self.not_kept.push(path.to_owned());
+                staged_file = self.keep(view, change_target).ok();
+                if staged_file.is_none() {
+                    self.not_stored.push(path.to_owned());
                 }
             }
             _ => {}
         }
         let mode = matches!(kind, Some(EntryKind::File | EntryKind::Directory)).then(|| mode(change_target)).flatten();
-        self.before.push(Before { path: path.to_owned(), kind, target, kept, mode });
+        self.before.push(Before { path: path.to_owned(), kind, target, staged_file, mode });
     }
 
     /// Copies a file to the staging directory and returns the name by which the component finds it.
     fn keep(&mut self, view: &mut View<'_>, change_target: &ChangeTarget<'_>) -> io::Result<String> {
         let number = self.before.len().to_string();
-        let kept = self.staging.kept(&number).ok_or(io::ErrorKind::NotFound)?;
+        let staged_file = self.staging.state_path(&number).ok_or(io::ErrorKind::NotFound)?;
         let opened =
             names::open(view, change_target.dir, change_target.name, (OpenFlags::empty(), DescriptorFlags::READ));
         let Ok(Descriptor::File(file)) = opened else { return Err(io::ErrorKind::PermissionDenied.into()) };
@@ -111,7 +111,7 @@ impl Changes {
         match copy(&file.file, &mut to, self.left) {
             Ok(bytes) => {
                 self.left -= bytes;
-                Ok(kept)
+                Ok(staged_file)
             }
             Err(cause) => {
                 staging.entries().remove_file(number)?;
@@ -142,7 +142,7 @@ impl Changes {
         let counted =
             counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         let broken = undo_staging::broken(&self.broken, self.broken.len() as u64);
-        undo_staging::not_kept(&self.not_kept).into_iter().chain(broken).chain(counted).collect()
+        undo_staging::not_stored(&self.not_stored).into_iter().chain(broken).chain(counted).collect()
     }
 }
 

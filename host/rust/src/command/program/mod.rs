@@ -67,39 +67,39 @@ pub(super) fn open(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, 
 }
 
 /// Runs a program to its end.
-pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
+pub(super) fn run(commands: &Commands, how: &How<'_>, spec: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
     // The program gets its own thread: the caller's thread can belong to an asynchronous runtime, which could not wait
     // for another.
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("paddock program".to_owned());
-        let running = thread.spawn_scoped(scope, || attend(commands, how, asked)).map_err(|cause| failed(&cause))?;
+        let running = thread.spawn_scoped(scope, || attend(commands, how, spec)).map_err(|cause| failed(&cause))?;
         running.join().unwrap_or_else(|_| Err(failed(&"a defect of the host")))
     })
 }
 
-fn attend(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
+fn attend(commands: &Commands, how: &How<'_>, spec: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
     if how.is_contained() {
-        return Err(contained(asked.name));
+        return Err(contained(spec.name));
     }
-    let file = commands.programs.get(asked.name).ok_or_else(|| unknown_program(&commands.policy, asked.name))?;
+    let file = commands.programs.get(spec.name).ok_or_else(|| unknown_program(&commands.policy, spec.name))?;
     let (stdout, stderr) = (Output::new(WAITING), Output::new(WAITING));
     let runtime = engine::runtime()?;
-    let program = runtime.program(asked.name, file)?;
+    let program = runtime.program(spec.name, file)?;
     let waiting = waiting().map_err(|cause| failed(&cause))?;
     let started = Instant::now();
     // A time limit that overflows the clock becomes about a century.
-    let deadline = started.checked_add(asked.time).unwrap_or(started + Duration::from_secs(3_000_000_000));
+    let deadline = started.checked_add(spec.time).unwrap_or(started + Duration::from_secs(3_000_000_000));
     let budget = CallBudget { deadline, cancel: how.cancel.clone(), progress: Progress::default() };
-    let state = state(commands, how, asked, (&budget, [&stdout, &stderr]))?;
+    let state = state(commands, how, spec, (&budget, [&stdout, &stderr]))?;
     let mut store = Store::new(&runtime.engine, state);
     let ticking = runtime.tick();
     let end = waiting.block_on(until_ended(&program, &mut store, &budget));
     drop(ticking);
     let after = started.elapsed();
     if let End::Trapped(cause) = &end {
-        stderr.capture().push(format!("{}: {cause}\n", asked.name).as_bytes());
+        stderr.capture().push(format!("{}: {cause}\n", spec.name).as_bytes());
     }
-    let caps = commands.caps(asked.max_output_tokens);
+    let caps = commands.caps(spec.max_output_tokens);
     let [(stdout, out), (stderr, err)] = [stdout, stderr].map(|output| output.capture().take(caps, false));
     let mut ran = ran(store.data(), end, after, [stdout, stderr]);
     if out.is_some() || err.is_some() {
@@ -131,7 +131,7 @@ async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, budg
     };
     let ended = tokio::select! {
         biased;
-        stop = stopped(budget) => return End::Stopped(stop),
+        interruption = stopped(budget) => return End::Stopped(interruption),
         ended = running => ended,
     };
     match ended {
@@ -139,7 +139,7 @@ async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, budg
         Ok(Err(())) => End::Exited(1),
         Err(cause) => match (cause.downcast_ref::<I32Exit>(), cause.downcast_ref::<Interruption>()) {
             (Some(I32Exit(status)), _) => End::Exited(*status),
-            (_, Some(stop)) => End::Stopped(*stop),
+            (_, Some(interruption)) => End::Stopped(*interruption),
             _ => End::Trapped(cause.root_cause().to_string()),
         },
     }
@@ -147,8 +147,8 @@ async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, budg
 
 async fn stopped(budget: &CallBudget) -> Interruption {
     loop {
-        if let Some(stop) = budget.stop() {
-            return stop;
+        if let Some(interruption) = budget.interruption() {
+            return interruption;
         }
         tokio::time::sleep(TICK).await;
     }
@@ -170,7 +170,7 @@ fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]
     let (exit_code, signal, timed_out) = match end {
         End::Exited(status) => (Some(status), None, false),
         End::Trapped(_) => (None, Some(TRAP.to_owned()), false),
-        End::Stopped(stop) => (None, Some(KILLED.to_owned()), matches!(stop, Interruption::Deadline)),
+        End::Stopped(interruption) => (None, Some(KILLED.to_owned()), matches!(interruption, Interruption::Deadline)),
     };
     Ran {
         exit_code,
@@ -193,26 +193,26 @@ fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]
 fn state(
     commands: &Commands,
     how: &How<'_>,
-    asked: &ProgramSpec<'_>,
+    spec: &ProgramSpec<'_>,
     (budget, [stdout, stderr]): (&CallBudget, [&Output; 2]),
 ) -> Result<State, ToolError> {
     let mounts = &how.guests.roots.mounts;
-    let (root, below) = how.guests.roots.place(asked.workdir)?;
+    let (root, below) = how.guests.roots.locate(spec.workdir)?;
     let workdir = ResolvedPath { root, path: below.to_owned() };
     let policy = &commands.policy;
     let mut wasi = WasiCtxBuilder::new();
     // The setting must precede the directories, which copy it.
     wasi.allow_blocking_current_thread(true);
     wasi.allow_tcp(false).allow_udp(false);
-    wasi.stdin(MemoryInputPipe::new(asked.stdin.to_owned())).stdout(stdout.clone()).stderr(stderr.clone());
-    wasi.arg(asked.name).args(asked.arguments).envs(&environment(policy, mounts, &workdir));
+    wasi.stdin(MemoryInputPipe::new(spec.stdin.to_owned())).stdout(stdout.clone()).stderr(stderr.clone());
+    wasi.arg(spec.name).args(spec.arguments).envs(&environment(policy, mounts, &workdir));
     let tops = mounts.iter().map(|mount| mount.preopen().map(|(dir, _)| dir)).collect::<Result<_, _>>();
     let tops = tops.map_err(|cause| failed(&cause))?;
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
         authorizer: Authorizer::new(Arc::downgrade(how.guests), budget.cancel.clone()),
         git_data: commands.changes_git_data(),
-        changes: Changes::new(UndoStaging::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
+        changes: Changes::new(UndoStaging::new(&commands.scratch, &how.guests.roots)?, commands.stored_bytes),
         budget: budget.clone(),
         hard_links: commands.hard_links,
         max_file_bytes: policy.max_file_bytes,

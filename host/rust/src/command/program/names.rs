@@ -47,9 +47,9 @@ pub(super) fn in_dir<T>(
     act: impl FnOnce(&mut View<'_>, Fd) -> FsResult<T>,
 ) -> FsResult<T> {
     let fd = view.table.push(Descriptor::Dir(dir.clone()))?;
-    let done = act(view, Resource::new_borrow(fd.rep()));
+    let result = act(view, Resource::new_borrow(fd.rep()));
     view.table.delete(fd)?;
-    done
+    result
 }
 
 pub(super) fn stat(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<DescriptorStat> {

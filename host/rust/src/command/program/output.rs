@@ -22,9 +22,9 @@ const AT_ONCE: usize = 64 * 1024;
 pub(super) struct Output(Arc<Mutex<Capture>>);
 
 impl Output {
-    /// Creates a stream that holds at most twice `room` bytes.
-    pub(super) fn new(room: usize) -> Self {
-        Self(Arc::new(Mutex::new(Capture::new(room))))
+    /// Creates a stream that holds at most twice `max_bytes` bytes.
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self(Arc::new(Mutex::new(Capture::new(max_bytes))))
     }
 
     pub(super) fn capture(&self) -> MutexGuard<'_, Capture> {

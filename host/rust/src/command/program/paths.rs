@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 
 use super::names::{self, View};
-use super::resolved_path::Found;
+use super::resolved_path::ResolvedEntry;
 use super::state::State;
 use crate::bindings::exports::paddock::files::commands::Access;
 use crate::wasi::{Fd, OpenAt, RenameAt, answer, at_once};
@@ -45,31 +45,31 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
 
 fn open_at(mut store: Store<'_>, (dir, follow, path, how, flags): OpenAt) -> FsResult<Fd> {
     let state = store.data_mut();
-    let found = state.find(&dir, &path, follow)?;
+    let entry = state.find(&dir, &path, follow)?;
     let changes = how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.contains(DescriptorFlags::WRITE);
     let (mut view, rights) = state.parts();
     match changes {
         true => {
-            rights.check_change(&mut view, &found, false)?;
+            rights.check_change(&mut view, &entry, false)?;
             if !how.contains(OpenFlags::EXCLUSIVE) {
-                rights.unshare(&mut view, &found, !how.contains(OpenFlags::TRUNCATE))?;
+                rights.unshare(&mut view, &entry, !how.contains(OpenFlags::TRUNCATE))?;
             }
         }
-        false => rights.check_read(&found)?,
+        false => rights.check_read(&entry)?,
     }
-    let opened = open(&mut view, &found, how, flags)?;
-    state.opened(found.resolved, opened)
+    let opened = open(&mut view, &entry, how, flags)?;
+    state.opened(entry.resolved, opened)
 }
 
 /// Opens an existing entry without creating it, and creates a missing one exclusively: an entry that another process
 /// adds in between can neither block the thread nor be truncated unchecked.
-fn open(view: &mut View<'_>, found: &Found, how: OpenFlags, flags: DescriptorFlags) -> FsResult<Descriptor> {
-    let (dir, name) = (&found.dir, &found.name);
+fn open(view: &mut View<'_>, entry: &ResolvedEntry, how: OpenFlags, flags: DescriptorFlags) -> FsResult<Descriptor> {
+    let (dir, name) = (&entry.dir, &entry.name);
     let making = OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
     if how.contains(OpenFlags::DIRECTORY) && how.intersects(making | OpenFlags::TRUNCATE) {
         return Err(ErrorCode::Invalid.into());
     }
-    match found.kind {
+    match entry.kind {
         None if how.contains(OpenFlags::CREATE) => names::open(view, dir, name, (making, flags)),
         None => Err(ErrorCode::NoEntry.into()),
         Some(_) if how.contains(making) => Err(ErrorCode::Exist.into()),
@@ -91,24 +91,24 @@ fn open(view: &mut View<'_>, found: &Found, how: OpenFlags, flags: DescriptorFla
 
 fn stat_at(mut store: Store<'_>, (dir, follow, path): (Fd, PathFlags, String)) -> FsResult<DescriptorStat> {
     let state = store.data_mut();
-    let found = state.find(&dir, &path, follow)?;
-    state.rights.check_read(&found)?;
-    names::stat(&mut state.view(), &found.dir, &found.name)
+    let entry = state.find(&dir, &path, follow)?;
+    state.rights.check_read(&entry)?;
+    names::stat(&mut state.view(), &entry.dir, &entry.name)
 }
 
 fn metadata_hash_at(mut store: Store<'_>, (dir, follow, path): (Fd, PathFlags, String)) -> FsResult<MetadataHashValue> {
     let state = store.data_mut();
-    let found = state.find(&dir, &path, follow)?;
-    state.rights.check_read(&found)?;
-    at(&mut state.view(), found, |view, dir, name| at_once(view.metadata_hash_at(dir, PathFlags::empty(), name)))
+    let entry = state.find(&dir, &path, follow)?;
+    state.rights.check_read(&entry)?;
+    at(&mut state.view(), entry, |view, dir, name| at_once(view.metadata_hash_at(dir, PathFlags::empty(), name)))
 }
 
 fn readlink_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<String> {
     let state = store.data_mut();
-    let found = state.find(&dir, &path, PathFlags::empty())?;
-    state.rights.check_read(&found)?;
+    let entry = state.find(&dir, &path, PathFlags::empty())?;
+    state.rights.check_read(&entry)?;
     // The function of `wasmtime-wasi` hides absolute targets, which describe the machine.
-    at(&mut state.view(), found, |view, dir, name| at_once(view.readlink_at(dir, name)))
+    at(&mut state.view(), entry, |view, dir, name| at_once(view.readlink_at(dir, name)))
 }
 
 fn set_times_at(
@@ -116,32 +116,32 @@ fn set_times_at(
     (dir, follow, path, access, modification): (Fd, PathFlags, String, NewTimestamp, NewTimestamp),
 ) -> FsResult<()> {
     let state = store.data_mut();
-    let found = state.find(&dir, &path, follow)?;
-    state.rights.check(&found.resolved, Access::Change, found.is_directory())?;
+    let entry = state.find(&dir, &path, follow)?;
+    state.rights.check(&entry.resolved, Access::Change, entry.is_directory())?;
     let (mut view, rights) = state.parts();
-    rights.unshare(&mut view, &found, true)?;
-    at(&mut state.view(), found, |view, dir, name| {
+    rights.unshare(&mut view, &entry, true)?;
+    at(&mut state.view(), entry, |view, dir, name| {
         at_once(view.set_times_at(dir, PathFlags::empty(), name, access, modification))
     })
 }
 
 fn create_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<()> {
-    let (mut view, found) = to_change(store.data_mut(), &dir, &path, true)?;
-    at(&mut view, found, |view, dir, name| at_once(view.create_directory_at(dir, name)))
+    let (mut view, entry) = to_change(store.data_mut(), &dir, &path, true)?;
+    at(&mut view, entry, |view, dir, name| at_once(view.create_directory_at(dir, name)))
 }
 
 fn symlink_at(mut store: Store<'_>, (dir, target, path): (Fd, String, String)) -> FsResult<()> {
     let state = store.data_mut();
-    let found = to_change(state, &dir, &path, false)?.1;
-    if could_lead_out(&found.resolved.path, &target) {
-        return Err(state.rights.leads_out(&found.resolved));
+    let entry = to_change(state, &dir, &path, false)?.1;
+    if could_leave_root(&entry.resolved.path, &target) {
+        return Err(state.rights.leads_out(&entry.resolved));
     }
-    at(&mut state.view(), found, |view, dir, name| at_once(view.symlink_at(dir, target, name)))
+    at(&mut state.view(), entry, |view, dir, name| at_once(view.symlink_at(dir, target, name)))
 }
 
 /// Returns whether a link at this place could lead out of its root when another program follows it. A target may have
 /// `..` only at its start, because later names could themselves be links.
-fn could_lead_out(resolved: &str, target: &str) -> bool {
+fn could_leave_root(resolved: &str, target: &str) -> bool {
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | "."));
     let up = names.by_ref().take_while(|name| *name == "..").count();
     target.starts_with('/') || up > resolved.matches('/').count() || names.any(|name| name == "..")
@@ -181,33 +181,42 @@ fn rename_at(mut store: Store<'_>, (dir, path, new_dir, new_path): RenameAt) -> 
 }
 
 fn unlink_file_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<()> {
-    let (mut view, found) = to_change(store.data_mut(), &dir, &path, false)?;
-    at(&mut view, found, |view, dir, name| at_once(view.unlink_file_at(dir, name)))
+    let (mut view, entry) = to_change(store.data_mut(), &dir, &path, false)?;
+    at(&mut view, entry, |view, dir, name| at_once(view.unlink_file_at(dir, name)))
 }
 
 fn remove_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<()> {
-    let (mut view, found) = to_change(store.data_mut(), &dir, &path, false)?;
-    at(&mut view, found, |view, dir, name| at_once(view.remove_directory_at(dir, name)))
+    let (mut view, entry) = to_change(store.data_mut(), &dir, &path, false)?;
+    at(&mut view, entry, |view, dir, name| at_once(view.remove_directory_at(dir, name)))
 }
 
 /// Resolves a path without following a final link, and checks that the entry may be changed.
-fn to_change<'s>(state: &'s mut State, dir: &Fd, path: &str, becomes_directory: bool) -> FsResult<(View<'s>, Found)> {
-    let found = state.find(dir, path, PathFlags::empty())?;
+fn to_change<'s>(
+    state: &'s mut State,
+    dir: &Fd,
+    path: &str,
+    becomes_directory: bool,
+) -> FsResult<(View<'s>, ResolvedEntry)> {
+    let entry = state.find(dir, path, PathFlags::empty())?;
     let (mut view, rights) = state.parts();
-    rights.check_change(&mut view, &found, becomes_directory)?;
-    Ok((view, found))
+    rights.check_change(&mut view, &entry, becomes_directory)?;
+    Ok((view, entry))
 }
 
 /// Calls a function on a resolved entry.
-fn at<T>(view: &mut View<'_>, found: Found, act: impl FnOnce(&mut View<'_>, Fd, String) -> FsResult<T>) -> FsResult<T> {
-    names::in_dir(view, &found.dir, |view, dir| act(view, dir, found.name))
+fn at<T>(
+    view: &mut View<'_>,
+    entry: ResolvedEntry,
+    act: impl FnOnce(&mut View<'_>, Fd, String) -> FsResult<T>,
+) -> FsResult<T> {
+    names::in_dir(view, &entry.dir, |view, dir| act(view, dir, entry.name))
 }
 
 /// Calls a function on two resolved entries.
 fn at_both<T>(
     view: &mut View<'_>,
-    one: Found,
-    other: Found,
+    one: ResolvedEntry,
+    other: ResolvedEntry,
     act: impl FnOnce(&mut View<'_>, (Fd, String), (Fd, String)) -> FsResult<T>,
 ) -> FsResult<T> {
     at(view, one, |view, dir, name| at(view, other, |view, other, its| act(view, (dir, name), (other, its))))
@@ -232,7 +241,7 @@ mod tests {
             ("a/b/link", "d/../../../x", true),
             ("a/b/link", "../../x", false),
         ] {
-            assert_eq!(could_lead_out(resolved, target), expected, "{resolved} -> {target}");
+            assert_eq!(could_leave_root(resolved, target), expected, "{resolved} -> {target}");
         }
     }
 }

@@ -30,7 +30,7 @@ impl ResolvedPath {
 }
 
 /// A resolved entry.
-pub(super) struct Found {
+pub(super) struct ResolvedEntry {
     /// Directory of the entry.
     pub(super) dir: Dir,
     /// Name of the entry in it; `.` for the top of a root.
@@ -40,7 +40,7 @@ pub(super) struct Found {
     pub(super) kind: Option<DescriptorType>,
 }
 
-impl Found {
+impl ResolvedEntry {
     pub(super) fn is_directory(&self) -> bool {
         self.kind == Some(DescriptorType::Directory)
     }
@@ -73,7 +73,7 @@ pub(super) fn find(
     from: &ResolvedPath,
     path: &str,
     follow: bool,
-) -> Result<Found, Lost> {
+) -> Result<ResolvedEntry, Lost> {
     let mut walk =
         Walk { top, root: from.root, above: Vec::new(), left: Vec::new(), links: 0, follow, wants_directory: false };
     walk.add(path)?;
@@ -83,15 +83,15 @@ pub(super) fn find(
             "" | "." => {}
             ".." => walk.up()?,
             name => {
-                if let Some(found) = walk.down(view, name)? {
-                    return Ok(found);
+                if let Some(entry) = walk.down(view, name)? {
+                    return Ok(entry);
                 }
             }
         }
     }
     // The path ends at a directory that was entered already.
     let (name, _) = walk.above.pop().unwrap_or_else(|| (".".to_owned(), top.clone()));
-    Ok(walk.found(&name, Some(DescriptorType::Directory)))
+    Ok(walk.resolved_entry(&name, Some(DescriptorType::Directory)))
 }
 
 struct Walk<'w> {
@@ -132,7 +132,7 @@ impl Walk<'_> {
     }
 
     /// Enters the directory of a name, or follows the link. Returns the entry if the path ends there.
-    fn down(&mut self, view: &mut View<'_>, name: &str) -> Result<Option<Found>, Lost> {
+    fn down(&mut self, view: &mut View<'_>, name: &str) -> Result<Option<ResolvedEntry>, Lost> {
         let dir = self.dir();
         if !self.left.is_empty() {
             match names::open_dir(view, &dir, name) {
@@ -152,7 +152,7 @@ impl Walk<'_> {
             Some(kind) if self.wants_directory && kind != DescriptorType::Directory => {
                 Err(ErrorCode::NotDirectory.into())
             }
-            kind => Ok(Some(self.found(name, kind))),
+            kind => Ok(Some(self.resolved_entry(name, kind))),
         }
     }
 
@@ -174,9 +174,9 @@ impl Walk<'_> {
         ResolvedPath { root: self.root, path }
     }
 
-    fn found(&self, name: &str, kind: Option<DescriptorType>) -> Found {
+    fn resolved_entry(&self, name: &str, kind: Option<DescriptorType>) -> ResolvedEntry {
         let resolved = if name == "." { self.resolved() } else { self.resolved().below(name) };
-        Found { dir: self.dir(), name: name.to_owned(), resolved, kind }
+        ResolvedEntry { dir: self.dir(), name: name.to_owned(), resolved, kind }
     }
 
     fn out(&self) -> Lost {

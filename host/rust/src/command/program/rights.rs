@@ -5,7 +5,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use super::changes::{ChangeTarget, Changes};
 use super::names::{Below, View};
-use super::resolved_path::{Found, ResolvedPath};
+use super::resolved_path::{ResolvedEntry, ResolvedPath};
 use crate::bindings::exports::paddock::files::commands::Access;
 use crate::budget::CallBudget;
 use crate::command::authorizer::Authorizer;
@@ -29,14 +29,19 @@ pub(super) struct Rights {
 
 impl Rights {
     /// Checks that an entry may be read.
-    pub(super) fn check_read(&mut self, found: &Found) -> FsResult<()> {
-        self.check(&found.resolved, Access::Read, found.is_directory()).map(drop)
+    pub(super) fn check_read(&mut self, entry: &ResolvedEntry) -> FsResult<()> {
+        self.check(&entry.resolved, Access::Read, entry.is_directory()).map(drop)
     }
 
     /// Checks that an entry may be changed, and records its state. The entry may become a directory.
-    pub(super) fn check_change(&mut self, view: &mut View<'_>, found: &Found, becomes_directory: bool) -> FsResult<()> {
-        let change_target = ChangeTarget { dir: &found.dir, name: &found.name, kind: found.kind };
-        self.change(view, &found.resolved, &change_target, found.is_directory() || becomes_directory)
+    pub(super) fn check_change(
+        &mut self,
+        view: &mut View<'_>,
+        entry: &ResolvedEntry,
+        becomes_directory: bool,
+    ) -> FsResult<()> {
+        let change_target = ChangeTarget { dir: &entry.dir, name: &entry.name, kind: entry.kind };
+        self.change(view, &entry.resolved, &change_target, entry.is_directory() || becomes_directory)
     }
 
     /// Checks and records all entries below a directory that is moved.
@@ -64,16 +69,16 @@ impl Rights {
         view.access_control.check_movable(change_target.dir, change_target.name)?;
         // The root itself is never changed.
         if !resolved.path.is_empty() {
-            let shown = self.authorizer.shown(resolved.root, &resolved.path).map_err(|_| ErrorCode::Access)?;
-            self.changes.note(view, change_target, &shown, is_ignored);
+            let path = self.authorizer.rendered_path(resolved.root, &resolved.path).map_err(|_| ErrorCode::Access)?;
+            self.changes.note(view, change_target, &path, is_ignored);
         }
         Ok(())
     }
 
     /// Checks an access against the rules. Returns whether ignore rules hide the path.
     pub(super) fn check(&mut self, resolved: &ResolvedPath, access: Access, is_directory: bool) -> FsResult<bool> {
-        if let Some(stop) = self.budget.stop() {
-            return Err(FsError::trap(stop));
+        if let Some(interruption) = self.budget.interruption() {
+            return Err(FsError::trap(interruption));
         }
         let at = (resolved.root, resolved.path.as_str());
         let mut verdict = self.authorizer.allows(at, access, is_directory, self.budget.deadline);

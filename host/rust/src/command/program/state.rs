@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::{FsResult, ReaddirIterator};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::names::{self, View};
-use super::resolved_path::{self, Found, Lost, ResolvedPath};
+use super::resolved_path::{self, Lost, ResolvedEntry, ResolvedPath};
 use super::rights::Rights;
 use crate::limits::Limiter;
 use crate::wasi::Fd;
@@ -34,7 +34,7 @@ pub(super) struct State {
     /// Preopened directories and their names.
     preopens: Vec<(ResolvedPath, String)>,
     /// Resolved paths of open files and directories, by resource index.
-    places: HashMap<u32, ResolvedPath>,
+    resolved_paths: HashMap<u32, ResolvedPath>,
     /// Directories of open listings, by resource index.
     pub(super) listings: HashMap<u32, ResolvedPath>,
     pub(super) rights: Rights,
@@ -59,8 +59,8 @@ impl State {
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
-        let (places, listings) = (HashMap::new(), HashMap::new());
-        Self { wasi, table, access_control, limiter, roots, preopens, places, listings, rights, max_file_bytes }
+        let (resolved_paths, listings) = (HashMap::new(), HashMap::new());
+        Self { wasi, table, access_control, limiter, roots, preopens, resolved_paths, listings, rights, max_file_bytes }
     }
 
     /// Returns the access to resources and the rights.
@@ -75,7 +75,7 @@ impl State {
     }
 
     /// Resolves a path from an open directory. With `SYMLINK_FOLLOW`, a final link is followed too.
-    pub(super) fn find(&mut self, fd: &Fd, path: &str, follow: PathFlags) -> FsResult<Found> {
+    pub(super) fn find(&mut self, fd: &Fd, path: &str, follow: PathFlags) -> FsResult<ResolvedEntry> {
         if matches!(self.table.get(fd)?, Descriptor::File(_)) {
             return Err(ErrorCode::NotDirectory.into());
         }
@@ -83,11 +83,11 @@ impl State {
         self.find_from(&from, path, follow)
     }
 
-    fn find_from(&mut self, from: &ResolvedPath, path: &str, follow: PathFlags) -> FsResult<Found> {
+    fn find_from(&mut self, from: &ResolvedPath, path: &str, follow: PathFlags) -> FsResult<ResolvedEntry> {
         let top = self.roots.get(from.root).cloned().ok_or(ErrorCode::BadDescriptor)?;
         let (mut view, rights) = self.parts();
         match resolved_path::find(&mut view, &top, from, path, follow.contains(PathFlags::SYMLINK_FOLLOW)) {
-            Ok(found) => Ok(found),
+            Ok(entry) => Ok(entry),
             Err(Lost::Fs(error)) => Err(error),
             Err(Lost::Out(from)) => Err(rights.leads_out(&from)),
         }
@@ -97,28 +97,28 @@ impl State {
     pub(super) fn preopens(&mut self) -> FsResult<Vec<(Fd, String)>> {
         let mut opened = Vec::new();
         for (resolved, name) in self.preopens.clone() {
-            let found = self.find_from(&resolved, ".", PathFlags::SYMLINK_FOLLOW)?;
-            let mut dir = names::open_dir(&mut self.view(), &found.dir, &found.name)?;
+            let entry = self.find_from(&resolved, ".", PathFlags::SYMLINK_FOLLOW)?;
+            let mut dir = names::open_dir(&mut self.view(), &entry.dir, &entry.name)?;
             // Some programs check whether they may change entries of the directory.
             dir.open_mode = self.roots.get(resolved.root).map_or(dir.open_mode, |top| top.open_mode);
-            opened.push((self.opened(found.resolved, Descriptor::Dir(dir))?, name));
+            opened.push((self.opened(entry.resolved, Descriptor::Dir(dir))?, name));
         }
         Ok(opened)
     }
 
     /// Adds an open file or directory to the program's resources.
     pub(super) fn opened(&mut self, resolved: ResolvedPath, descriptor: Descriptor) -> FsResult<Fd> {
-        if self.places.len() >= MAX_OPEN {
+        if self.resolved_paths.len() >= MAX_OPEN {
             return Err(ErrorCode::InsufficientMemory.into());
         }
         let fd = self.table.push(descriptor)?;
-        self.places.insert(fd.rep(), resolved);
+        self.resolved_paths.insert(fd.rep(), resolved);
         Ok(fd)
     }
 
     /// Closes an open file or directory.
     pub(super) fn close(&mut self, fd: u32) -> wasmtime::Result<()> {
-        self.places.remove(&fd);
+        self.resolved_paths.remove(&fd);
         self.table.delete(Fd::new_own(fd))?;
         Ok(())
     }
@@ -140,6 +140,6 @@ impl State {
 
     /// Returns the path that an open file or directory had when it was opened.
     pub(super) fn resolved(&self, fd: &Fd) -> FsResult<ResolvedPath> {
-        Ok(self.places.get(&fd.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?)
+        Ok(self.resolved_paths.get(&fd.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?)
     }
 }

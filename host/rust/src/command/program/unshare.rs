@@ -9,7 +9,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, Descriptor
 
 use super::changes::copy;
 use super::names::{self, View};
-use super::resolved_path::{Found, ResolvedPath};
+use super::resolved_path::{ResolvedEntry, ResolvedPath};
 use super::rights::Rights;
 use crate::hex::hex;
 use crate::policy::HardLinks;
@@ -17,19 +17,19 @@ use crate::policy::HardLinks;
 impl Rights {
     /// Prevents a change from reaching a file through another hard link: depending on the policy, replaces the file by
     /// a copy or refuses the change. `keeps_content` is false if the file is about to be truncated.
-    pub(super) fn unshare(&mut self, view: &mut View<'_>, found: &Found, keeps_content: bool) -> FsResult<()> {
-        if found.kind != Some(DescriptorType::RegularFile) || self.hard_links == HardLinks::Keep {
+    pub(super) fn unshare(&mut self, view: &mut View<'_>, entry: &ResolvedEntry, keeps_content: bool) -> FsResult<()> {
+        if entry.kind != Some(DescriptorType::RegularFile) || self.hard_links == HardLinks::Keep {
             return Ok(());
         }
-        let links = names::stat(view, &found.dir, &found.name)?.link_count;
+        let links = names::stat(view, &entry.dir, &entry.name)?.link_count;
         if links < 2 {
             return Ok(());
         }
         if self.hard_links == HardLinks::Refuse {
-            return self.check_sole(&found.resolved, links);
+            return self.check_sole(&entry.resolved, links);
         }
-        self.replace(view, found, keeps_content)?;
-        let path = self.on_host(&found.resolved);
+        self.replace(view, entry, keeps_content)?;
+        let path = self.on_host(&entry.resolved);
         self.changes.broken.push(path);
         Ok(())
     }
@@ -45,10 +45,10 @@ impl Rights {
     }
 
     /// Replaces a file by a copy.
-    fn replace(&self, view: &mut View<'_>, found: &Found, keeps_content: bool) -> FsResult<()> {
-        let dir = Dir::from_std_file(found.dir.dir.try_clone().map_err(ErrorCode::from)?);
+    fn replace(&self, view: &mut View<'_>, entry: &ResolvedEntry, keeps_content: bool) -> FsResult<()> {
+        let dir = Dir::from_std_file(entry.dir.dir.try_clone().map_err(ErrorCode::from)?);
         let (reading, nothing) = (DescriptorFlags::READ, OpenFlags::empty());
-        let Descriptor::File(from) = names::open(view, &found.dir, &found.name, (nothing, reading))? else {
+        let Descriptor::File(from) = names::open(view, &entry.dir, &entry.name, (nothing, reading))? else {
             return Err(ErrorCode::Access.into());
         };
         let mut nonce = [0; 8];
@@ -60,7 +60,7 @@ impl Rights {
                 copy(&from.file, &mut to, self.max_file_bytes)?;
             }
             copy_mode(&from.file, &to)?;
-            dir.rename(&temporary, &dir, &found.name)
+            dir.rename(&temporary, &dir, &entry.name)
         };
         replaced().map_err(|cause| {
             // The temporary file may not exist.

@@ -79,7 +79,7 @@ impl Fixture {
 
 pub(super) fn call_all(workspace: &Workspace, fixture: &Fixture) {
     tools(workspace);
-    look(workspace);
+    read_everything(workspace);
     change(workspace);
     whole_tree(workspace, &fixture.home.path().join("ws"));
     authorizer(workspace);
@@ -100,7 +100,7 @@ fn tools(workspace: &Workspace) {
     drop(crate::dialects());
 }
 
-fn look(workspace: &Workspace) {
+fn read_everything(workspace: &Workspace) {
     let path = || "a".to_owned();
     drop(workspace.read(&ReadArgs::new(path())));
     drop(workspace.read_many(&ReadManyArgs::paths([path()])));
@@ -145,5 +145,11 @@ fn whole_tree(workspace: &Workspace, directory: &Path) {
 fn authorizer(workspace: &Workspace) {
     let mut authorizer = Authorizer::new(Arc::downgrade(workspace.guests()), CancelToken::default());
     drop(authorizer.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));
-    drop(authorizer.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None, mode: None }]));
+    drop(authorizer.record(&[Before {
+        path: "a".to_owned(),
+        kind: None,
+        target: None,
+        staged_file: None,
+        mode: None,
+    }]));
 }

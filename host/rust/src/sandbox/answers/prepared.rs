@@ -28,8 +28,8 @@ const TEXTS_NAMED: usize = 12;
 
 /// Layout of the guest's memory from [`DATA`] on: words, texts, and prepared answers.
 const TEXT: usize = DATA + ANSWER;
-const ASKED: usize = DATA + 4 * 1024;
-const CHANGES: usize = ASKED + REQUESTS * REQUEST + ANSWER;
+const REQUEST_TABLE: usize = DATA + 4 * 1024;
+const CHANGES: usize = REQUEST_TABLE + REQUESTS * REQUEST + ANSWER;
 const DIFF: usize = CHANGES + 64;
 const DIFFERENCES: usize = DIFF + 64;
 
@@ -74,7 +74,7 @@ impl Answers {
         let at = match () {
             // The length of the arguments, which is the sixth parameter, selects the request.
             () if is("commands", "get-request") => {
-                return format!("(i32.add (i32.const {ASKED}) (i32.mul (local.get 5) (i32.const {REQUEST})))");
+                return format!("(i32.add (i32.const {REQUEST_TABLE}) (i32.mul (local.get 5) (i32.const {REQUEST})))");
             }
             () if is("tools", "changes") => CHANGES,
             () if is("session", "diff") && self.differs => DIFF,
@@ -88,9 +88,9 @@ impl Answers {
         memory.put(DATA, &self.words);
         memory.0.extend(all_texts().flat_map(str::bytes));
         for request in 0..REQUESTS - 1 {
-            memory.put(ASKED + request * REQUEST, &self.request(request as u32));
+            memory.put(REQUEST_TABLE + request * REQUEST, &self.request(request as u32));
         }
-        memory.put(ASKED + (REQUESTS - 1) * REQUEST, &self.words);
+        memory.put(REQUEST_TABLE + (REQUESTS - 1) * REQUEST, &self.words);
         memory.put(CHANGES, &[1]);
         let count = self.texts.len() / 2;
         memory.put(DIFF, &[0, DIFFERENCES as u32, count as u32, 0, 0]);

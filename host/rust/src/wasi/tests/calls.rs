@@ -45,7 +45,7 @@ const FUNCTIONS: [(&str, &str, u32); 25] = [
 ];
 
 /// Number of descriptors that a guest stores. Initially they are the two roots, alternately.
-const KEPT: usize = 8;
+const SLOTS: usize = 8;
 /// Maximum size in bytes of a function's result.
 const ANSWER: usize = 128;
 const MAX_CALLS: usize = 48;
@@ -133,7 +133,7 @@ fn call() -> impl Strategy<Value = Call> {
     let functions = FUNCTIONS.map(|(function, takes, weight)| (weight, Just((function, takes))));
     proptest::strategy::Union::new_weighted(functions.to_vec()).prop_flat_map(|(function, takes)| {
         let arguments: Vec<_> = takes.chars().map(argument).collect();
-        (arguments, 0..KEPT).prop_map(move |(arguments, into)| Call { function, arguments, into })
+        (arguments, 0..SLOTS).prop_map(move |(arguments, into)| Call { function, arguments, into })
     })
 }
 
@@ -141,7 +141,7 @@ fn argument(takes: char) -> BoxedStrategy<Argument> {
     let wild = || (any_number(), any_number()).prop_map(|(at, length)| Argument::Wild(at, length));
     match takes {
         'd' => {
-            prop_oneof![200 => (0..KEPT).prop_map(Argument::SystemFile), 1 => any_number().prop_map(Argument::Number)]
+            prop_oneof![200 => (0..SLOTS).prop_map(Argument::SystemFile), 1 => any_number().prop_map(Argument::Number)]
                 .boxed()
         }
         'e' => prop_oneof![50 => Just(Argument::Listing), 1 => any_number().prop_map(Argument::Number)].boxed(),
@@ -196,7 +196,7 @@ impl Calls {
             guest.run(budget, async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
         });
         match ended {
-            Ok(seen) => !seen.is_empty(),
+            Ok(leaks) => !leaks.is_empty(),
             Err(error) => {
                 assert!(matches!(error.code, ErrorCode::Io | ErrorCode::LimitExceeded), "{error:?}");
                 false
@@ -265,9 +265,9 @@ fn opening() -> String {
         (call $"preopens get-directories" (i32.const {list})) (global.set $stream (call $"stderr get-stderr"))"#,
         one + 4
     );
-    for kept in 0..KEPT {
-        let root = kept % 2 * 12;
-        write!(text, "(global.set $kept{kept} (i32.load offset={root} (i32.load (i32.const {list}))))").unwrap();
+    for slot in 0..SLOTS {
+        let root = slot % 2 * 12;
+        write!(text, "(global.set $kept{slot} (i32.load offset={root} (i32.load (i32.const {list}))))").unwrap();
     }
     text
 }
@@ -286,10 +286,10 @@ fn looked(answer: usize) -> String {
 /// Returns the further fields of the mock guest's module: its globals, and a function that searches its memory for
 /// anything from outside.
 fn fields() -> String {
-    let kept: String = (0..KEPT).map(|kept| format!("(global $kept{kept} (mut i32) (i32.const 0))")).collect();
+    let slots: String = (0..SLOTS).map(|slot| format!("(global $kept{slot} (mut i32) (i32.const 0))")).collect();
     let (canary, heap) = (u64::from_le_bytes(*CANARY), mock_guest::HEAP);
     format!(
-        "{kept} (global $stream (mut i32) (i32.const 0)) (global $waiting (mut i32) (i32.const 0))
+        "{slots} (global $stream (mut i32) (i32.const 0)) (global $waiting (mut i32) (i32.const 0))
         (global $seen (mut i32) (i32.const {heap}))
         (func $sees (param $at i32) (param $end i32) (result i32) (local $is i64)
             (block $none (loop $next

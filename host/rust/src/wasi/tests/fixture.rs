@@ -34,7 +34,7 @@ impl Fixture {
     pub(super) fn new() -> Self {
         let top = tempfile::tempdir().unwrap();
         fill(top.path());
-        let (before, own) = (look(top.path()), look_at_own(top.path()));
+        let (before, own) = (record_outside(top.path()), record_own(top.path()));
         let fixed = fixed(top.path());
         Self { top, before, own, fixed }
     }
@@ -71,14 +71,14 @@ impl Fixture {
         if fixed(top) != self.fixed || is_replaced || is_created {
             return Some("what has to stay as it is in the workspace".to_owned());
         }
-        let (now, own) = (look(top), look_at_own(top));
+        let (now, own) = (record_outside(top), record_own(top));
         let changed = now.changed_since(&self.before).or_else(|| own.changed_since(&self.own));
         changed.map(|path| path.display().to_string())
     }
 }
 
-fn look_at_own(top: &Path) -> Witness {
-    let own = ["own", "key"].map(|name| Witness::look(&top.join("ws").join(name), &[]).unwrap_or_default());
+fn record_own(top: &Path) -> Witness {
+    let own = ["own", "key"].map(|name| Witness::record(&top.join("ws").join(name), &[]).unwrap_or_default());
     own.into_iter().collect()
 }
 
@@ -87,8 +87,8 @@ fn fixed(top: &Path) -> Vec<Identity> {
     FIXED.into_iter().filter_map(|path| ws.identity_of(path)).collect()
 }
 
-fn look(top: &Path) -> Witness {
-    Witness::look(top, &[&top.join("ws")]).unwrap()
+fn record_outside(top: &Path) -> Witness {
+    Witness::record(top, &[&top.join("ws")]).unwrap()
 }
 
 fn fill(top: &Path) {

@@ -10,14 +10,14 @@ use anyhow::{Context, Result, bail};
 const BUFFER: usize = 1 << 20;
 
 /// A running process that answers each line with a line.
-pub struct Kept {
+pub struct LineProcess {
     name: String,
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Kept {
+impl LineProcess {
     /// Starts `command`. Error messages call the process `name`.
     pub fn start(name: &str, mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -47,7 +47,7 @@ impl Kept {
     }
 
     /// Returns the answer to a line, and the time from the first written byte to the last read byte.
-    pub fn ask(&mut self, line: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Result<(Duration, Vec<u8>)> {
+    pub fn request_line(&mut self, line: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Result<(Duration, Vec<u8>)> {
         let start = Instant::now();
         self.send(line)?;
         let answer = self.receive(is_wanted)?;
@@ -62,7 +62,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for LineProcess {
     fn drop(&mut self) {
         // Most servers end when their standard input is closed. A server that does not is killed after 500 ms.
         self.stdin = None;

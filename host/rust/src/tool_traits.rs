@@ -24,17 +24,17 @@ impl ToolTraits {
         static KNOWN: OnceLock<Mutex<HashMap<(String, String), ToolTraits>>> = OnceLock::new();
         let known = KNOWN.get_or_init(Mutex::default);
         let name = (dialect.to_owned(), tool.to_owned());
-        if let Some(effect) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
-            return *effect;
+        if let Some(traits) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
+            return *traits;
         }
         // Traits of unknown tools are not cached, because callers can invent any number of names.
-        let Some(effect) = Self::query(dialect, tool) else { return Self::default() };
+        let Some(traits) = Self::query(dialect, tool) else { return Self::default() };
         // Callers can combine dialects in any number of ways.
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < MAX_KNOWN {
-            known.insert(name, effect);
+            known.insert(name, traits);
         }
-        effect
+        traits
     }
 
     fn query(dialect: &str, tool: &str) -> Option<Self> {

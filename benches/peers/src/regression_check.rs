@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::answers::{Answer, Form};
+use crate::directories;
 use crate::measure::{Entrant, Row};
 use crate::paddock::{BATCH, BATCH_1, Paddock};
 use crate::peers::{Peers, system};
-use crate::places;
 use crate::process::Invocation;
 use crate::trees::{self, Kind, Tree};
 use crate::work::grep::{self, Query};
@@ -45,26 +45,27 @@ struct Record {
 /// Measures the ratios, and compares them with the recorded ones or records them. Returns whether no ratio is clearly
 /// worse than the recorded one.
 pub fn run(paddock: PathBuf, record: bool) -> Result<bool> {
-    let peers = Peers { rg: Some(system("rg").context("the guard needs ripgrep on the PATH")?), ..Peers::default() };
+    let peers =
+        Peers { rg: Some(system("rg").context("the regression check needs ripgrep on the PATH")?), ..Peers::default() };
     let bench = Bench { paddock, peers, rounds: ROUNDS, load: String::new(), only: &[BATCH, BATCH_1, RG_1] };
-    let guard = Guard { tree: Tree::prepare(TREE)?, texts: trees::texts()?, bench };
-    let path = places::repository().join("benches/peers/recorded.json");
+    let check = RegressionCheck { tree: Tree::prepare(TREE)?, texts: trees::texts()?, bench };
+    let path = directories::repository().join("benches/peers/recorded.json");
     if record {
-        let ratios = guard.all()?.into_iter().map(|(name, ratio)| (name, json!(rounded(ratio)))).collect();
+        let ratios = check.all()?.into_iter().map(|(name, ratio)| (name, json!(rounded(ratio)))).collect();
         fs::write(&path, format!("{}\n", serde_json::to_string_pretty(&Record { factor: FACTOR, ratios })?))?;
         return Ok(true);
     }
     let text = fs::read_to_string(&path).context("there is no record; --quick --record makes it")?;
-    guard.compare(&serde_json::from_str(&text).context("the record is not understood")?)
+    check.compare(&serde_json::from_str(&text).context("the record is not understood")?)
 }
 
-struct Guard {
+struct RegressionCheck {
     bench: Bench,
     tree: Tree,
     texts: PathBuf,
 }
 
-impl Guard {
+impl RegressionCheck {
     /// Returns the ratio of each task.
     fn all(&self) -> Result<Vec<(String, f64)>> {
         let mut ratios = Vec::new();
@@ -77,10 +78,10 @@ impl Guard {
     }
 
     fn compare(&self, record: &Record) -> Result<bool> {
-        let mut worse = judge(record, &self.all()?);
+        let mut worse = worse_ratios(record, &self.all()?);
         if !worse.is_empty() {
             eprintln!("once more, since machines are noisy");
-            let again = judge(record, &self.all()?);
+            let again = worse_ratios(record, &self.all()?);
             worse.retain(|name| again.contains(name));
         }
         for name in &worse {
@@ -103,7 +104,7 @@ impl Guard {
         let paddock = Paddock::open(&self.bench.paddock, &self.tree.top)?;
         let arguments = json!({"pattern": "**/*.rs", "limit": 10_000, "include_hidden": true, "include_ignored": true});
         let pages = vec![paddock.pages("glob", arguments)?];
-        let ours = paddock.asked(BATCH_1, "glob", pages, |results| Ok(Answer::paddock(results)));
+        let ours = paddock.batch_entrant(BATCH_1, "glob", pages, |results| Ok(Answer::paddock(results)));
         let arguments = ["--no-config", "--files", "-uu", "-j1", "--glob", "*.rs", "./"];
         let theirs = printing(RG_1, self.ripgrep(&self.tree.top)?.args(arguments), Form::Names);
         self.duel("glob", vec![ours, theirs])
@@ -112,7 +113,7 @@ impl Guard {
     fn reads(&self) -> Result<f64> {
         let paddock = Paddock::open(&self.bench.paddock, &self.texts)?;
         let small = json!({"path": "small.txt"});
-        let ours = paddock.asked_at_once("read_file", &small, READS, |results| Ok(read::content(results)));
+        let ours = paddock.batch_entrant_at_once("read_file", &small, READS, |results| Ok(read::content(results)));
         let arguments = ["--no-config", "--no-line-number", "-j1", "", "small.txt"];
         let theirs = showing(RG_1, self.ripgrep(&self.texts)?.args(arguments));
         self.duel("reads", vec![ours, theirs])
@@ -123,7 +124,7 @@ impl Guard {
     }
 
     fn duel(&self, work: &str, entrants: Vec<Entrant<'_>>) -> Result<f64> {
-        let mut row = Row::new("guard", TREE.to_string(), work);
+        let mut row = Row::new("regression check", TREE.to_string(), work);
         self.bench.contest(&mut row, entrants, &HashSet::new());
         ratio(&row, BATCH_1, RG_1)
     }
@@ -136,15 +137,15 @@ fn ratio(row: &Row, name: &str, other: &str) -> Result<f64> {
 }
 
 /// Returns the names of ratios that are clearly worse than the recorded ones. Ratios without a record are ignored.
-fn judge(record: &Record, ratios: &[(String, f64)]) -> Vec<String> {
+fn worse_ratios(record: &Record, ratios: &[(String, f64)]) -> Vec<String> {
     let mut worse = Vec::new();
     for (name, ratio) in ratios {
         let Some(recorded) = record.ratios.get(name).and_then(Value::as_f64) else {
             eprintln!("{name}: {ratio:.2}, not on record");
             continue;
         };
-        let most = recorded * record.factor;
-        let is_worse = *ratio > most;
+        let max_ratio = recorded * record.factor;
+        let is_worse = *ratio > max_ratio;
         eprintln!("{name}: {ratio:.2}, on record {recorded:.2}{}", if is_worse { ", WORSE" } else { "" });
         worse.extend(is_worse.then(|| name.clone()));
     }
@@ -160,10 +161,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_clearly_worse_is_named() {
+    fn only_clearly_worse_ratios_are_reported() {
         let ratios = json!({"a": 1.0, "b": 2.0}).as_object().cloned().unwrap();
         let record = Record { factor: 1.5, ratios };
         let measured = [("a".to_owned(), 1.6), ("b".to_owned(), 2.9), ("new".to_owned(), 9.0)];
-        assert_eq!(judge(&record, &measured), ["a"]);
+        assert_eq!(worse_ratios(&record, &measured), ["a"]);
     }
 }

@@ -16,7 +16,7 @@ use crate::path_class::PathClass;
 use crate::requested_path::{RequestedPath, real_path};
 
 /// An existing entry, opened with `O_PATH`.
-pub(crate) struct Found {
+pub(crate) struct ExistingEntry {
     pub(crate) opened: OwnedFd,
     pub(crate) stat: Stat,
     pub(crate) kind: FileType,
@@ -28,7 +28,7 @@ pub(crate) struct Found {
     pub(crate) removed: bool,
 }
 
-impl Found {
+impl ExistingEntry {
     pub(crate) fn new(opened: OwnedFd) -> Result<Self, Errno> {
         let stat = rustix::fs::fstat(&opened)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -71,12 +71,12 @@ impl SyscallHandlers {
     /// Refuses a file of a root that no longer has a name, unless the command has opened or created it. The path that
     /// the file had does not tell which rules applied to it, because the directories on that path may have other rules
     /// by now.
-    fn known_if_removed(&mut self, found: &Found, path_class: PathClass) -> Result<(), Unresolved> {
-        let is_open = !found.removed || found.is_directory() || !matches!(path_class, PathClass::Root { .. });
-        if is_open || FileKey::new(&found.opened).is_ok_and(|file| self.opened.has(file)) {
+    fn known_if_removed(&mut self, existing: &ExistingEntry, path_class: PathClass) -> Result<(), Unresolved> {
+        let is_open = !existing.removed || existing.is_directory() || !matches!(path_class, PathClass::Root { .. });
+        if is_open || FileKey::new(&existing.opened).is_ok_and(|file| self.opened.has(file)) {
             return Ok(());
         }
-        Err(self.access_control.refuse(&found.path, "it was removed before the command opened it", Errno::ACCESS))
+        Err(self.access_control.refuse(&existing.path, "it was removed before the command opened it", Errno::ACCESS))
     }
 
     /// Remembers that the command has opened a file in a root.
@@ -87,49 +87,49 @@ impl SyscallHandlers {
     }
 
     /// Checks whether the command may read the file.
-    pub(crate) fn may_read(&mut self, this: Try<'_>, found: &Found) -> Result<(), Unresolved> {
-        if found.own {
+    pub(crate) fn may_read(&mut self, this: Try<'_>, existing: &ExistingEntry) -> Result<(), Unresolved> {
+        if existing.own {
             return Ok(());
         }
-        match self.access_control.path_class(&found.path) {
+        match self.access_control.path_class(&existing.path) {
             PathClass::Process(process) if self.tree.has(process) => Ok(()),
             path_class => {
-                self.no_stray_device(found, path_class)?;
-                self.known_if_removed(found, path_class)?;
-                self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
-                self.access_control.read(this.known, &found.path, found.is_directory())
+                self.no_stray_device(existing, path_class)?;
+                self.known_if_removed(existing, path_class)?;
+                self.access_control.open_to_all(&existing.opened, &existing.stat, &existing.path)?;
+                self.access_control.read(this.known, &existing.path, existing.is_directory())
             }
         }
     }
 
     /// Checks whether the command may write the file's content.
-    pub(crate) fn may_write(&mut self, this: Try<'_>, found: &Found) -> Result<Reporting, Unresolved> {
-        let writable = self.access_control.path_class(&found.path) == PathClass::Device { writable: true };
-        if writable && found.kind == FileType::CharacterDevice {
+    pub(crate) fn may_write(&mut self, this: Try<'_>, existing: &ExistingEntry) -> Result<Reporting, Unresolved> {
+        let writable = self.access_control.path_class(&existing.path) == PathClass::Device { writable: true };
+        if writable && existing.kind == FileType::CharacterDevice {
             Ok(Reporting::No)
         } else {
-            self.may_change(this, found)
+            self.may_change(this, existing)
         }
     }
 
     /// Checks whether the command may change the file, including its metadata.
-    pub(crate) fn may_change(&mut self, this: Try<'_>, found: &Found) -> Result<Reporting, Unresolved> {
-        if found.own {
+    pub(crate) fn may_change(&mut self, this: Try<'_>, existing: &ExistingEntry) -> Result<Reporting, Unresolved> {
+        if existing.own {
             return Ok(Reporting::No);
         }
-        let path_class = self.access_control.path_class(&found.path);
-        self.no_stray_device(found, path_class)?;
-        self.known_if_removed(found, path_class)?;
-        self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
-        let reported = self.access_control.change(this.known, &found.path, found.is_directory())?;
-        Ok(if found.removed { Reporting::No } else { reported })
+        let path_class = self.access_control.path_class(&existing.path);
+        self.no_stray_device(existing, path_class)?;
+        self.known_if_removed(existing, path_class)?;
+        self.access_control.open_to_all(&existing.opened, &existing.stat, &existing.path)?;
+        let reported = self.access_control.change(this.known, &existing.path, existing.is_directory())?;
+        Ok(if existing.removed { Reporting::No } else { reported })
     }
 
     /// Refuses a device file that is not one of the allowed devices, such as one in a root.
-    fn no_stray_device(&mut self, found: &Found, path_class: PathClass) -> Result<(), Unresolved> {
-        let device = matches!(found.kind, FileType::CharacterDevice | FileType::BlockDevice);
+    fn no_stray_device(&mut self, existing: &ExistingEntry, path_class: PathClass) -> Result<(), Unresolved> {
+        let device = matches!(existing.kind, FileType::CharacterDevice | FileType::BlockDevice);
         if device && !matches!(path_class, PathClass::Device { .. }) {
-            return Err(self.access_control.refuse(&found.path, "it is a device", Errno::ACCESS));
+            return Err(self.access_control.refuse(&existing.path, "it is a device", Errno::ACCESS));
         }
         Ok(())
     }

@@ -23,14 +23,14 @@ def changes(dialect: str, tool: str) -> bool:
     known = _known.get((dialect, tool))
     if known is not None:
         return known
-    told = bare("tools", "changes", ("string", dialect), ("string", tool))
+    traits = bare("tools", "changes", ("string", dialect), ("string", tool))
     # Unknown names are not stored, because a caller could ask for any number of them.
-    if told is None:
+    if traits is None:
         return False
     # Callers can combine dialects in any number of ways.
     if len(_known) < MAX_KNOWN:
-        _known[dialect, tool] = bool(told)
-    return bool(told)
+        _known[dialect, tool] = bool(traits)
+    return bool(traits)
 
 
 def bare(interface: str, function: str, *arguments: tuple[Shape, Any], around: SandboxConfig | None = None) -> Any:

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::{read, write};
 
 #[test]
-fn a_session_goes_back_and_forth() {
+fn a_session_returns_to_checkpoints() {
     let workspace = Workspace::memory(Policy::default()).unwrap();
     write(&workspace, "a.txt", "one");
     workspace.checkpoint("one").unwrap();
@@ -82,7 +82,7 @@ fn a_batch_works_on_a_copy_and_saves_it() {
 }
 
 #[test]
-fn an_mcp_session_is_kept_and_saved_when_the_client_goes() {
+fn an_mcp_session_is_saved_when_the_client_disconnects() {
     let directory = TempDir::new().unwrap();
     let save = directory.path().join("tree.tar");
     let call = |id: u32, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
@@ -104,9 +104,9 @@ fn an_mcp_session_is_kept_and_saved_when_the_client_goes() {
     let mut stdin = child.stdin.take().unwrap();
     let mut answers = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     let mut answer = |id: u32| loop {
-        let said: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
-        if said["id"] == id {
-            return said["result"].clone();
+        let message: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        if message["id"] == id {
+            return message["result"].clone();
         }
     };
     lines.iter().for_each(|line| writeln!(stdin, "{line}").unwrap());

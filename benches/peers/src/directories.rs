@@ -18,12 +18,12 @@ pub fn script(name: &str) -> PathBuf {
 
 /// Returns the directory for generated trees, created if it does not exist.
 pub fn trees() -> Result<PathBuf> {
-    made(repository().join("target/bench-trees/peers"))
+    created(repository().join("target/bench-trees/peers"))
 }
 
 /// Returns the directory for installed peers, created if it does not exist.
 pub fn installed() -> Result<PathBuf> {
-    made(repository().join("target/bench-peers"))
+    created(repository().join("target/bench-peers"))
 }
 
 /// Returns an empty directory for tasks that change files.
@@ -33,7 +33,7 @@ pub fn scratch(name: &str) -> Result<PathBuf> {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
             Err(cause).with_context(|| format!("cannot empty `{}`", dir.display()))
         }
-        _ => made(dir),
+        _ => created(dir),
     }
 }
 
@@ -48,7 +48,7 @@ pub fn registry() -> Result<PathBuf> {
     folders.into_iter().next().context("cargo has not unpacked any crate")
 }
 
-fn made(dir: PathBuf) -> Result<PathBuf> {
+fn created(dir: PathBuf) -> Result<PathBuf> {
     fs::create_dir_all(&dir).with_context(|| format!("cannot make `{}`", dir.display()))?;
     Ok(dir)
 }

@@ -43,7 +43,7 @@ fn an_archive_that_does_not_fit_is_refused_whole() {
 }
 
 #[test]
-fn checkpoints_count_by_what_changed() {
+fn checkpoints_count_only_changed_files() {
     let workspace = workspace_of(1000);
     write(&workspace, "a", &"x".repeat(500));
     (0..50).for_each(|number| workspace.checkpoint(&format!("at-{number}")).unwrap());

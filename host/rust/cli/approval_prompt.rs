@@ -9,7 +9,7 @@ use paddock::{Builder, Decision, terminal};
 /// Sets an approver that prompts at the terminal, if there is one.
 pub(crate) fn at_terminal(builder: Builder) -> Builder {
     if io::stderr().is_terminal() && terminal().is_ok() {
-        return builder.approver(|plan| ask(plan).unwrap_or_else(|cause| Decision::Refuse(cause.to_string())));
+        return builder.approver(|plan| prompt(plan).unwrap_or_else(|cause| Decision::Refuse(cause.to_string())));
     }
     builder
 }
@@ -19,7 +19,7 @@ fn terminal() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
-fn ask(plan: &Plan) -> io::Result<Decision> {
+fn prompt(plan: &Plan) -> io::Result<Decision> {
     converse(plan, &mut BufReader::new(terminal()?), &mut io::stderr().lock())
 }
 
@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn the_rest_of_a_long_plan_can_be_viewed() {
         let long = plan(format!("{}+evil\u{1b}[2J\n+end\n", "+line\n".repeat(200)));
-        let (decision, shown) = answer(&long, "v\ny\n");
-        let (first, rest) = shown.split_once("Do this? [y/N, v to view the lines that are not shown] ").unwrap();
+        let (decision, output) = answer(&long, "v\ny\n");
+        let (first, rest) = output.split_once("Do this? [y/N, v to view the lines that are not shown] ").unwrap();
         assert!(first.ends_with("  … 2 more lines are not shown\n\n") && !first.contains("evil"), "{first}");
         assert_eq!(rest, "  | +evil\\u{1b}[2J\n  | +end\n\nDo this? [y/N] ");
         assert_eq!(decision, Decision::Approve);

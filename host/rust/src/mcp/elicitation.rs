@@ -38,7 +38,7 @@ impl Questions {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Option<Approver> {
-        if !can_ask(context) {
+        if !can_elicit(context) {
             return None;
         }
         if !is_stateless(context) {
@@ -47,8 +47,8 @@ impl Questions {
                 let Some(form) = form(plan) else { return Decision::Later };
                 runtime.block_on(async {
                     tokio::select! {
-                        said = peer.create_elicitation_with_timeout(form, Some(PATIENCE)) => match said {
-                            Ok(said) => decision(&said),
+                        response = peer.create_elicitation_with_timeout(form, Some(PATIENCE)) => match response {
+                            Ok(response) => decision(&response),
                             Err(cause) => Decision::Refuse(cause.to_string()),
                         },
                         // Without this branch, a cancelled call would hold its permit until the person answers.
@@ -58,18 +58,18 @@ impl Questions {
             }));
         }
         let answered = request.request_state.as_ref().and_then(|state| self.take(state));
-        let said = request.input_responses.as_ref().and_then(|responses| responses.get(QUESTION)).cloned();
-        let said = said.and_then(|said| serde_json::from_value::<ElicitResult>(said).ok());
-        Some(Approver::new(move |plan| match (&answered, &said) {
+        let response = request.input_responses.as_ref().and_then(|responses| responses.get(QUESTION)).cloned();
+        let response = response.and_then(|response| serde_json::from_value::<ElicitResult>(response).ok());
+        Some(Approver::new(move |plan| match (&answered, &response) {
             // The answer counts only for the plan that the person was asked about.
-            (Some(asked), Some(said)) if asked.digest == plan.digest => decision(said),
+            (Some(question), Some(response)) if question.digest == plan.digest => decision(response),
             _ => Decision::Later,
         }))
     }
 
     /// Returns the result by which the client asks a person, or `None` if the client cannot do that in this way.
-    pub(super) fn ask(&self, plan: Plan, context: &RequestContext<RoleServer>) -> Option<InputRequiredResult> {
-        if !can_ask(context) || !is_stateless(context) {
+    pub(super) fn elicit(&self, plan: Plan, context: &RequestContext<RoleServer>) -> Option<InputRequiredResult> {
+        if !can_elicit(context) || !is_stateless(context) {
             return None;
         }
         let question = InputRequest::Elicitation(ElicitRequest::new(form(&plan)?));
@@ -100,7 +100,7 @@ fn random() -> Option<u128> {
     Some(u128::from_le_bytes(bytes))
 }
 
-fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+fn can_elicit(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|client| client.elicitation.is_some())
 }
 
@@ -113,9 +113,9 @@ fn form(plan: &Plan) -> Option<ElicitRequestParams> {
     })
 }
 
-fn decision(said: &ElicitResult) -> Decision {
-    let approves = said.content.as_ref().and_then(|content| content.get(FIELD)?.as_bool()).unwrap_or(false);
-    match said.action {
+fn decision(response: &ElicitResult) -> Decision {
+    let approves = response.content.as_ref().and_then(|content| content.get(FIELD)?.as_bool()).unwrap_or(false);
+    match response.action {
         ElicitationAction::Accept if approves => Decision::Approve,
         _ => Decision::Refuse(String::new()),
     }

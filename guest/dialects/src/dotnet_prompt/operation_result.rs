@@ -21,14 +21,14 @@ pub const SCHEMA: Output = Output::ResultSchema(&ResultSchema::Object(&[
 ]));
 
 /// Result of an operation: the specification's `FileOperationResult`.
-pub struct Done {
+pub struct OperationResult {
     operation: &'static str,
     path: String,
     size: Option<u64>,
     backup: Option<String>,
 }
 
-impl Done {
+impl OperationResult {
     /// Creates the result of an operation on `path`.
     pub fn new(operation: &'static str, path: &str) -> Self {
         Self { operation, path: path.to_owned(), size: None, backup: None }
@@ -49,27 +49,27 @@ impl Done {
     }
 
     /// Renders the result; the text is that of the operation itself.
-    pub fn reported(self, asked: &CallContext<'_>, response: &Response) -> Rendered {
+    pub fn reported(self, context: &CallContext<'_>, response: &Response) -> Rendered {
         let members = [
             ("success", Some(true.into())),
             ("operation", Some(self.operation.into())),
             ("path", Some(self.path.into())),
             ("sizeBytes", self.size.map(Value::from)),
             ("backupPath", self.backup.map(Value::from)),
-            ("timestamp", asked.now.clone().map(Value::from)),
+            ("timestamp", context.now.clone().map(Value::from)),
         ];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        Rendered::new(&Value::Object(members.collect()), render(response, &asked.names))
+        Rendered::new(&Value::Object(members.collect()), render(response, &context.names))
     }
 }
 
 /// Renders the result of a copy or a move.
-pub fn transferred(operation: &'static str, asked: &CallContext<'_>, response: Response) -> Rendered {
+pub fn transferred(operation: &'static str, context: &CallContext<'_>, response: Response) -> Rendered {
     let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
         return Rendered::new(&Value::Null, String::new());
     };
-    let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
-    done.backup(transfer.backup.clone()).reported(asked, &response)
+    let result = OperationResult::new(operation, &transfer.destination).size(transfer.bytes);
+    result.backup(transfer.backup.clone()).reported(context, &response)
 }
 
 /// Returns the request of a tool with a source and a destination.
