@@ -67,7 +67,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<respons
             time: time::rfc3339_seconds(Time { seconds: ms / 1_000, nanoseconds: 0 }).unwrap_or_default(),
             size: changes.iter().filter_map(|entry| entry.content).map(|(_, size)| size).sum(),
             paths,
-            operation: record.map_or_else(|| "damaged".to_owned(), |record| record.verb),
+            operation: record.map_or_else(|| "damaged".to_owned(), |record| record.operation),
             backup,
         });
     }

@@ -150,7 +150,7 @@ pub fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Resu
 
 /// Opens all records of the call that wrote `last`. A call may have written several records; the latest is undone first.
 fn call<'w>(workspace: &'w Workspace<'w>, last: Saved<'w>) -> Result<ChosenCall<'w>> {
-    let (id, operation) = (last.id().to_owned(), last.record.verb.clone());
+    let (id, operation) = (last.id().to_owned(), last.record.operation.clone());
     workspace.pin_backup(&id);
     let mut records = vec![last];
     while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())

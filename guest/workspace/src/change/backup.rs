@@ -33,7 +33,8 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the operation, as in its errors.
-    pub verb: String,
+    #[serde(rename = "verb")]
+    pub operation: String,
     /// Id of the record of the previous change of the same call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
@@ -139,7 +140,8 @@ impl<'w> Draft<'w> {
             let file = fs.open_file(&dir, &name, Open::CreateNew)?;
             let id = |root: &Root| Some((root.label.clone(), root.id.clone()?));
             let roots = workspace.roots.iter().filter_map(id).collect();
-            let record = Record { verb: operation.to_owned(), before: workspace.backup(), roots, entries: Vec::new() };
+            let record =
+                Record { operation: operation.to_owned(), before: workspace.backup(), roots, entries: Vec::new() };
             Ok(Self { workspace, dir, name, file, size: 0, record })
         };
         begin().map(Some).map_err(|fault| failed(&fault))

@@ -30,6 +30,7 @@ mod ahead;
 mod batch;
 mod convert;
 mod elicitation;
+mod ending;
 mod handler;
 mod lines;
 mod load;

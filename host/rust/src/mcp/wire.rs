@@ -12,32 +12,26 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId, ServerResult,
+    ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId,
+    ServerResult,
 };
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
 use super::ahead::{ReadAhead, Waiting};
 use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
+use super::ending::Ending;
 use super::lines::{Line, Lines};
-use super::load::{Load, Progress, Queued};
+use super::load::{Load, Queued};
 use super::message::{MAX_LINE_BYTES, Parsed, Received, parse};
 use super::splice::Placeholders;
-
-/// Interval at which the server looks for progress after the end of the input, and the numbers of intervals without any
-/// request ending, and without the client reading, after which the remaining answers are given up. Intervals are
-/// counted, and not the time, because a busy machine may run neither the server nor the client for some seconds.
-const TICK: Duration = Duration::from_millis(100);
-const UNANSWERED: u32 = 100;
-const STALLED: u32 = 50;
 
 /// Maximum number of bytes of one write. Small writes show that a slow client still reads.
 const CHUNK: usize = 64 << 10;
@@ -68,14 +62,6 @@ struct Refusal {
     jsonrpc: &'static str,
     id: Option<RequestId>,
     error: ErrorData,
-}
-
-/// State after the end of the input: the progress at the last tick, and the numbers of ticks without progress.
-struct Ending {
-    next_tick: Instant,
-    progress: Progress,
-    unanswered: u32,
-    stalled: u32,
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
@@ -205,56 +191,64 @@ where
     /// Returns a message that is handled at once. Any other is read ahead, refused, or cancels one that was read ahead.
     fn accept(&mut self, message: Received, weight: usize, batch: Option<BatchNumber>) -> Option<Received> {
         match message {
-            JsonRpcMessage::Request(request) => {
-                match &request.request {
-                    // A `ping` needs no work and shows that the server is alive. Its answer counts in the queue.
-                    ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => {}
-                    ClientRequest::SubscriptionsListenRequest(_) => {
-                        if let Err(cause) = self.load.begin_listener(request.id.clone(), weight) {
-                            self.refuse(ErrorData::invalid_request(cause, None), Some(request.id), batch);
-                            return None;
-                        }
-                    }
-                    ClientRequest::InitializeRequest(_) if batch.is_some() => {
-                        let error = ErrorData::invalid_request("`initialize` cannot be part of a batch", None);
-                        self.refuse(error, Some(request.id), batch);
-                        return None;
-                    }
-                    _ if self.load.is_listener(&request.id) => {
-                        let error = ErrorData::invalid_request("the id is in use by `subscriptions/listen`", None);
-                        self.refuse(error, Some(request.id), batch);
-                        return None;
-                    }
-                    _ => {
-                        batch.into_iter().for_each(|batch| self.batches.expect(batch));
-                        let id = request.id.clone();
-                        self.ahead.push(Waiting { id, request: JsonRpcMessage::Request(request), weight, batch });
-                        return None;
-                    }
-                }
-                if let Some(batch) = batch {
-                    self.batches.expect(batch);
-                    self.batches.start(request.id.clone(), batch);
-                }
-                Some(JsonRpcMessage::Request(request))
-            }
+            JsonRpcMessage::Request(request) => self.accept_request(request, weight, batch),
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
+                    && self.cancel(id)
                 {
-                    // The protocol lets a cancelled request go without an answer.
-                    if let Some(waiting) = self.ahead.remove(id) {
-                        self.end_of_batch(waiting.batch);
-                        return None;
-                    }
-                    let batch = self.batches.end(id);
-                    self.end_of_batch(batch);
-                    self.load.end(id);
+                    return None;
                 }
                 Some(JsonRpcMessage::Notification(notification))
             }
             message => Some(message),
         }
+    }
+
+    /// Returns a request that is handled at once. Any other is refused or read ahead.
+    fn accept_request(
+        &mut self,
+        request: JsonRpcRequest<ClientRequest>,
+        weight: usize,
+        batch: Option<BatchNumber>,
+    ) -> Option<Received> {
+        let refusal = match &request.request {
+            // A `ping` needs no work and shows that the server is alive. Its answer counts in the queue.
+            ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => None,
+            ClientRequest::SubscriptionsListenRequest(_) => self.load.begin_listener(request.id.clone(), weight).err(),
+            ClientRequest::InitializeRequest(_) if batch.is_some() => {
+                Some("`initialize` cannot be part of a batch".into())
+            }
+            _ if self.load.is_listener(&request.id) => Some("the id is in use by `subscriptions/listen`".into()),
+            _ => {
+                batch.into_iter().for_each(|batch| self.batches.expect(batch));
+                let id = request.id.clone();
+                self.ahead.push(Waiting { id, request: JsonRpcMessage::Request(request), weight, batch });
+                return None;
+            }
+        };
+        if let Some(cause) = refusal {
+            self.refuse(ErrorData::invalid_request(cause, None), Some(request.id), batch);
+            return None;
+        }
+        if let Some(batch) = batch {
+            self.batches.expect(batch);
+            self.batches.start(request.id.clone(), batch);
+        }
+        Some(JsonRpcMessage::Request(request))
+    }
+
+    /// Forgets a request that the client cancels: the protocol lets it go without an answer. Returns whether the
+    /// request had not started.
+    fn cancel(&mut self, id: &RequestId) -> bool {
+        if let Some(waiting) = self.ahead.remove(id) {
+            self.end_of_batch(waiting.batch);
+            return true;
+        }
+        let batch = self.batches.end(id);
+        self.end_of_batch(batch);
+        self.load.end(id);
+        false
     }
 
     /// Starts the requests that were read ahead and have room, and returns the next.
@@ -332,24 +326,6 @@ where
     }
 }
 
-impl Ending {
-    fn new(progress: Progress) -> Self {
-        Self { next_tick: Instant::now() + TICK, progress, unanswered: 0, stalled: 0 }
-    }
-
-    fn tick(&mut self, progress: Progress) {
-        self.unanswered = if progress.ended == self.progress.ended { self.unanswered + 1 } else { 0 };
-        let is_stalled = progress.is_queued && progress.written == self.progress.written;
-        self.stalled = if is_stalled { self.stalled + 1 } else { 0 };
-        self.next_tick = Instant::now() + TICK;
-        self.progress = progress;
-    }
-
-    fn is_abandoned(&self) -> bool {
-        self.unanswered >= UNANSWERED || self.stalled >= STALLED
-    }
-}
-
 async fn write_line<W: AsyncWrite + Unpin>(write: &Mutex<W>, line: &[u8], queued: &Queued) -> io::Result<()> {
     let mut write = write.lock().await;
     for chunk in line.chunks(CHUNK) {
@@ -377,30 +353,5 @@ fn answered_request(message: &Sent) -> Option<RequestId> {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),
         JsonRpcMessage::Error(error) => error.id.clone(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_are_given_up_after_ticks_without_progress() {
-        let progress = |ended, written, is_queued| Progress { ended, written, is_queued };
-        let mut ending = Ending::new(progress(0, 0, true));
-        for tick in 1..=u64::from(UNANSWERED) {
-            assert!(!ending.is_abandoned());
-            // The client reads, but no request ends.
-            ending.tick(progress(0, tick, true));
-        }
-        assert!(ending.is_abandoned());
-        ending.tick(progress(1, 0, true));
-        assert!(!ending.is_abandoned(), "a request has ended");
-        (1..STALLED).for_each(|tick| ending.tick(progress(1 + u64::from(tick), 0, true)));
-        assert!(!ending.is_abandoned());
-        ending.tick(progress(99, 0, true));
-        assert!(ending.is_abandoned(), "the client does not read");
-        ending.tick(progress(99, 0, false));
-        assert!(!ending.is_abandoned(), "nothing waits for the client");
     }
 }

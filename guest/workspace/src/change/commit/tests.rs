@@ -292,7 +292,7 @@ fn later_changes_of_the_caller_are_recorded_without_a_journal() {
         commit_all(workspace, "restore", Changes { others: others(), ..Changes::default() }).unwrap();
         let id = workspace.backup().unwrap();
         let record = backup::Saved::open(workspace, &id).unwrap().record;
-        assert_eq!((record.verb.as_str(), record.entries.len()), ("restore", 1));
+        assert_eq!((record.operation.as_str(), record.entries.len()), ("restore", 1));
         assert_eq!((record.entries[0].action, record.entries[0].path.as_str()), (Action::Deleted, "link"));
         // Without a journal, no file is changed, and the record of the change is removed.
         let files = vec![write(workspace, "a", "A\n")];
