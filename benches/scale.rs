@@ -2,7 +2,7 @@
 //! `benches/README.md` has the figures.
 //!
 //! `cargo bench --profile dist -p paddock-files --bench scale` goes up to 100,000 entries;
-//! `PADDOCK_SCALE=1000000` in the environment goes on to a million.
+//! `PADDOCK_SCALE=1000000` in the environment continues to a million.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a bench that cannot run stops")]
 

@@ -30,7 +30,7 @@ def sbom_of_package(package: str, directory: str) -> str:
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(committed())}
     arguments = ["--format", "json", "--spec-version", "1.5", "--all-features", "--target", "all"]
     with tempfile.TemporaryDirectory() as temporary:
-        # The tool writes beside each manifest.
+        # The tool writes next to each manifest.
         copy = Path(temporary) / "paddock"
         copy_tracked_files(copy)
         manifest = copy / directory / "Cargo.toml"

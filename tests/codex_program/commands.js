@@ -45,7 +45,7 @@ const DIFFERENT = [
   ["a signal is named", run("kill -9 $$"), (theirs, ours) => {
     assert.equal(ours.replace("Process ended by SIGKILL", "Process exited with code 137"), theirs);
   }],
-  ["what is left out is told at the end", run("seq 1 400", { max_output_tokens: 100 }), (theirs, ours) => {
+  ["the end of the output reports what is left out", run("seq 1 400", { max_output_tokens: 100 }), (theirs, ours) => {
     assert.match(theirs, /Warning: truncated output/);
     assert.match(ours, /\[truncated\][^]*\[\d+ of \d+ bytes of output are left out\]$/);
     const count = /Original token count: (\d+)/;

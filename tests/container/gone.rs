@@ -51,7 +51,7 @@ fn a_killed_container_is_gone() {
 }
 
 #[test]
-fn one_of_the_same_name_is_another() {
+fn another_container_of_the_same_name_is_not_the_workspace() {
     let Some(running) = Running::start() else { return };
     let (old, identity) = (running.workspace(), running.state()["created"].clone());
     running.delete();

@@ -288,7 +288,7 @@ fn a_symbolic_link_is_never_followed() {
 }
 
 #[test]
-fn it_lies_outside_every_root() {
+fn the_audit_file_must_be_outside_every_root() {
     let (directory, state, notes) = (TempDir::new().unwrap(), TempDir::new().unwrap(), TempDir::new().unwrap());
     let builder = || {
         Workspace::builder()

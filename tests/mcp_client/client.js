@@ -75,7 +75,7 @@ async function session() {
     assert.equal(readFileSync(workspace("b.txt"), "utf8"), "b\n");
   });
 
-  await check("replaces in many files by a plan, and tells what changed", async () => {
+  await check("replaces in many files by a plan, and reports the changes", async () => {
     const { token } = (await call("changes", {})).structuredContent;
     const arguments_ = { pattern: "^(one|b)$", replacement: "<$1>", glob: "*.txt" };
     const { plan, total_files } = (await call("replace", arguments_)).structuredContent;

@@ -156,7 +156,7 @@ export const DIFFERENCES = [
     id: "several matches",
     reference: "replaces the first of several matches",
     paddock: "`edit_file` refuses, and names the lines of all matches",
-    why: "the first match need not be the one that is meant",
+    why: "the first match may not be the intended one",
     holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` is there .*\d times|is not there exactly, and .* it is there \d+ times, at lines \d+|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
   },
   {

@@ -99,7 +99,7 @@ const DIFFERENT = [
     assert.ok(theirs.isError && ours.isError);
     assert.match(theirs.text, /^Access denied - /);
     assert.match(ours.text, /^Access denied - path outside allowed directories: /);
-    assert.ok(!ours.text.includes("/etc/passwd"), "where the link leads is not told");
+    assert.ok(!ours.text.includes("/etc/passwd"), "the target of the link is not revealed");
   }],
   ["move_file", { source: "{w}/a.txt", destination: "{w}/crlf.txt" }, "the words of the failure", (theirs, ours, top) => {
     assert.ok(theirs.isError && ours.isError && statSync(join(top.ours, "a.txt")).isFile());

@@ -19,7 +19,7 @@ fn the_last_byte_fits_and_the_next_is_refused() {
     assert_eq!(workspace.call("copy", &copy.to_string()).value()["code"], "no-space");
     assert_eq!(workspace.snapshot().unwrap(), before, "nothing was changed");
     assert!(workspace.call("delete", r#"{"path": "a"}"#).ok);
-    assert_eq!(write(&workspace, "c", &"x".repeat(600))["bytes_written"], 600, "what is kept for undoing is beside it");
+    assert_eq!(write(&workspace, "c", &"x".repeat(600))["bytes_written"], 600, "backups do not count");
     assert_eq!(workspace.call("restore", r#"{"path": "a"}"#).value()["code"], "no-space");
     assert!(workspace.call("delete", r#"{"path": "c"}"#).ok);
     assert!(workspace.call("restore", r#"{"path": "a"}"#).ok);
@@ -31,7 +31,7 @@ fn an_archive_that_does_not_fit_is_refused_whole() {
     write(&full, "a", &"x".repeat(1000));
     let archive = full.snapshot().unwrap();
     workspace_of(1000).load(&archive).unwrap();
-    full.load(&archive).expect("what it replaces needs no room");
+    full.load(&archive).expect("replaced content does not count");
     let small = workspace_of(999);
     write(&small, "kept", "kept");
     let error = small.load(&archive).unwrap_err();

@@ -1,6 +1,6 @@
 //! Zip archives: names, reading of untrusted archives, and writing. The functions access no files.
 //!
-//! `rawzip` parses the records and `miniz_oxide` compresses. What is left is checks (shared bytes, contradicting
+//! `rawzip` parses the records and `miniz_oxide` compresses. This module adds the checks (shared bytes, contradicting
 //! headers, sizes), which are the purpose of this module: the crate `zip` would save little and enlarge the component.
 
 #[cfg(any(test, feature = "fixtures"))]

@@ -215,7 +215,7 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
     ACCESSED_PATHS.set(accessed_paths);
     keep_pending(answer.as_ref().err().and_then(|error| error.plan.as_deref()));
     let answer = answer.and_then(|response| {
-        take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
+        take(response).ok_or_else(|| Error::new(Code::Io, "the component returned the response of another operation"))
     });
     answer.map_err(Convert::lower)
 }

@@ -791,7 +791,7 @@ mod calls {
             (&value["error"], &value["stdout"], &value["status"]),
             (&json!("CommandTimeoutError"), &json!("out\n"), &json!("error"))
         );
-        assert_eq!(outcome.changes.len(), 1, "what it changed stays told");
+        assert_eq!(outcome.changes.len(), 1, "its changes stay reported");
         let (outcome, value) = tell("paddock", "shell", json!({"command": "x"}), late());
         assert!(outcome.error.is_none() && outcome.text.contains("[its time was up: ended after 1.2 s]"));
         assert_eq!(value["timed_out"], true);

@@ -36,7 +36,7 @@ impl CallContext<'_> {
 
     /// Returns the error of a tool whose response belongs to a different operation.
     pub fn mixed_up() -> Error {
-        Error::new(Code::Io, "an operation gave another operation's answer")
+        Error::new(Code::Io, "the component returned the response of another operation")
     }
 }
 

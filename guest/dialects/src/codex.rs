@@ -76,7 +76,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "list_dir",
         title: "List directory",
-        description: "List a directory and what is below it, indented, upper levels first read: / marks directories, @ links, ? anything else.",
+        description: "List a directory and its descendants, indented, upper levels read first: / marks directories, @ links, ? anything else.",
         params: &[
             required("dir_path", "The directory"),
             whole("offset", 0, u64::MAX, DefaultValue::Whole(1), "First entry, from 1"),

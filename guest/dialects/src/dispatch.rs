@@ -85,7 +85,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "create_file",
         title: "Create file",
-        description: "Create a new file. Fails if there is one; write_file overwrites. Makes missing directories.",
+        description: "Create a new file. Fails if it exists; write_file overwrites. Makes missing directories.",
         params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
         traits: ToolTraits::Adds { idempotent: false },
         request: |args| Ok(write(args, true)),

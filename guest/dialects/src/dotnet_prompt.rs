@@ -93,7 +93,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "write_file",
         title: "Write file",
-        description: "Write a whole file. Makes missing directories. What it replaces can be had back with restore_file.",
+        description: "Write a whole file. Makes missing directories. restore_file restores replaced content.",
         params: &[
             FILE,
             required("content", "Content to write"),
@@ -129,7 +129,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "create_directory",
         title: "Create directory",
-        description: "Create a directory. One that is there is fine.",
+        description: "Create a directory. An existing one is no error.",
         params: &[
             required("directory_path", "Directory, relative to the working directory").or(&["path"]),
             flag("recursive", true, "Create parent directories"),
@@ -168,7 +168,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "delete_file",
         title: "Delete file",
-        description: "Delete a file. It can be had back with restore_file.",
+        description: "Delete a file. restore_file restores it.",
         params: &[FILE],
         traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {

@@ -214,7 +214,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "move_file",
         title: "Move File",
-        description: "Move or rename a file or directory. Fails where something is at the destination.",
+        description: "Move or rename a file or directory. Fails if the destination exists.",
         params: &[required("source", "What"), required("destination", "Its new path")],
         traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {

@@ -278,7 +278,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "changes",
         title: "Changes since",
-        description: "Files created, modified or deleted since a token, by anyone. Without one, only gives a token.",
+        description: "Files created, modified or deleted since a token, by anyone. Without one, only returns a token.",
         params: &[
             optional("since", "An earlier token"),
             directory(),

@@ -220,7 +220,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "rm",
         title: "Delete",
-        description: "Delete a file, or a directory with all it holds. The value is the number of entries.",
+        description: "Delete a file, or a directory with its content. The value is the number of entries.",
         params: &[PATH, flag("recursive", true, "If false, only an empty directory is deleted")],
         traits: ToolTraits::Replaces { idempotent: false },
         request: |args| {

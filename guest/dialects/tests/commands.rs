@@ -102,7 +102,7 @@ fn a_cause_is_reported_once_with_its_count() {
 }
 
 #[test]
-fn each_way_to_end_has_its_words() {
+fn each_kind_of_end_has_its_own_text() {
     let end = |ran: Ran| text(&ran);
     assert_eq!(end(Ran { session: Some(3), ..Ran::default() }), "[session 3 runs, after 0.0 s]");
     assert_eq!(

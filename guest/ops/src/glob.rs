@@ -24,7 +24,7 @@ use crate::recorder::Recorder;
 pub mod partitions;
 
 const OPERATION: &str = "search";
-/// Number of entries that a search for a similar glob visits between two looks at its matches.
+/// Number of entries that a search for a similar glob visits between two checks of its matches.
 const STEP: u64 = 256;
 
 impl Operation for request::Glob {

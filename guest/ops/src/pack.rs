@@ -202,7 +202,7 @@ impl<'w> Plan<'w> {
                 &resolved.requested_path,
                 "a part of it cannot be read, or is too deep",
             )
-            .hint("name what can be read in it"));
+            .hint("name its readable entries"));
         }
         self.left_out.denied += walk.skipped.denied;
         self.left_out.unnamed += walk.skipped.unnamed;

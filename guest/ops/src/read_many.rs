@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_way_to_name_files() {
+    fn files_are_named_by_exactly_one_argument() {
         let code = |args| fixture::with(&[], &Policy::default(), |workspace| run(workspace, &args)).unwrap_err().code;
         let files = vec![Read::lines("a", 1, None)];
         assert_eq!(code(request::ReadMany { files, glob: Some("*".to_owned()) }), Code::InvalidArgument);

@@ -224,7 +224,7 @@ impl Replacements<'_> {
         }
         self.skipped.add(&hunt.walk.skipped);
         if hunt.walk.stopped {
-            return Err(narrower("the search did not come to its end within the limits of one call"));
+            return Err(narrower("the search did not end within the limits of one call"));
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch
         cursor.next();
     }
     if files.is_empty() {
-        return Err(formats(Error::new(Code::PatchInvalid, "cannot read the patch: no file's part begins in it")));
+        return Err(formats(Error::new(Code::PatchInvalid, "cannot read the patch: it has no file header")));
     }
     Ok(files)
 }
@@ -225,7 +225,7 @@ fn check_open(rows: &[Row<'_>]) -> Result<()> {
 
 fn miscounted(cursor: &Cursor<'_>, header: PatchLine<'_>, counts: &Counts, actual: (usize, usize)) -> Error {
     let cause = format!(
-        "the hunk header counts {} old and {} new lines, and {} and {} were there",
+        "the hunk header counts {} old and {} new lines, but the hunk has {} and {}",
         counts.old, counts.new, actual.0, actual.1
     );
     let stopped = match cursor.peek() {

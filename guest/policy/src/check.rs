@@ -22,7 +22,7 @@ impl Policy {
             [("allowed_extensions", &self.allowed_extensions), ("blocked_extensions", &self.blocked_extensions)]
         {
             if let Some(odd) = extensions.iter().find(|extension| !is_extension(extension)) {
-                return wrong(setting, format!("`{odd}` is no extension; they look like `.md`"));
+                return wrong(setting, format!("`{odd}` is not an extension; write it like `.md`"));
             }
         }
         let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);

@@ -45,9 +45,9 @@ pub enum Request {
 /// Access of a request to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Looks.
+    /// Reads files only.
     Read,
-    /// Changes.
+    /// Changes files.
     Change,
 }
 

@@ -88,7 +88,7 @@ impl Fault {
             Self::CrossDevice => (Code::Io, "the two are on different file systems"),
             Self::Unsupported => (Code::Io, "the file system cannot do that"),
             Self::Busy => (Code::Io, "it is in use by another program"),
-            Self::Gone => (Code::BackendGone, "the file system has gone away"),
+            Self::Gone => (Code::BackendGone, "the file system is no longer available"),
             Self::Io(cause) => (Code::Io, cause),
         }
     }

@@ -76,7 +76,7 @@ impl ResolvedPath {
                 .hint(phrase![Term::ListTool, " shows a directory"])
                 .or_hint("list the directory instead")
                 .detail(Detail::IsDirectory),
-            Kind::Link => fail("it is a symbolic link").hint("name what the link names"),
+            Kind::Link => fail("it is a symbolic link").hint("name the target of the link"),
             Kind::File | Kind::Other => fail("it is a FIFO, socket or device").hint("only regular files are opened"),
         }
     }

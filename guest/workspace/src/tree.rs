@@ -122,7 +122,7 @@ fn refuse(
     if !load {
         return Ok(());
     }
-    let hint = format!("{operation} the other things in it one by one");
+    let hint = format!("{operation} its other entries one by one");
     Err(Error::at(code, operation, &resolved.requested_path, cause()).hint(hint))
 }
 

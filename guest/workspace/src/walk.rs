@@ -52,7 +52,7 @@ pub struct Walk<'w> {
     pub skipped: Skipped,
     /// Levels to descend; may be lowered while walking.
     pub max_depth: u32,
-    /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
+    /// Whether a limit ended the walk: [`Self::reached`] is the position to continue from.
     pub stopped: bool,
     /// Whether the walk continues after the deadline.
     pub ignores_deadline: bool,

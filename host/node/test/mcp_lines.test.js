@@ -46,7 +46,7 @@ async function stillAnswers({ send, next }) {
   assert.deepEqual((await next()).result?.structuredContent, { a: 1 });
 }
 
-test('wrong parameters are told from a wrong method', async () => {
+test('wrong parameters and a wrong method have different codes', async () => {
   const here = await session('2025-11-25');
   for (const [method, params, code, says] of [
     ['tools/call', undefined, -32602, '`name` is missing'],

@@ -16,7 +16,7 @@ Examples:
   paddock history
   paddock history --root ~/project --limit 5 --json
 
-A line is the backup, when, what was done, bytes kept, and the paths.")]
+Each line has the backup, its time, the operation, the stored bytes, and the paths.")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: workspace::Options,

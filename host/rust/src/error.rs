@@ -8,8 +8,8 @@ use crate::types::ToolError;
 
 /// The reason why a workspace could not be opened.
 ///
-/// An error of the host. The message of the system or a parser is its [`source`](std::error::Error::source), not a
-/// part of its own message.
+/// An error of the host. The message of the system or of the parser of the policy is its
+/// [`source`](std::error::Error::source). Variants whose `cause` is text have it in their own message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -102,7 +102,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The audit file cannot be at this path.
-    #[error("cannot keep the audit in `{}`", path.display())]
+    #[error("cannot write the audit log to `{}`", path.display())]
     Audit {
         /// Value that the builder got.
         path: PathBuf,

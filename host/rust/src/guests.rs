@@ -141,7 +141,7 @@ impl Guests {
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let mut sandbox = persistent.take().ok_or_else(|| {
-            ToolError::new(ErrorCode::BackendGone, "the workspace in memory went with a call that was ended")
+            ToolError::new(ErrorCode::BackendGone, "the workspace in memory was lost with a call that was ended")
                 .hint("the person who runs this has to make a new one from its last snapshot")
         })?;
         let answer = sandbox.run(self.budget(call.options), body)?;

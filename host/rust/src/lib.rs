@@ -27,7 +27,7 @@
 //! let edited = workspace.edit(&EditArgs::new("greeting.txt", "hello", "hello, world"))?;
 //! assert_eq!(edited.edits_applied, 1);
 //!
-//! // A failure is a value that says what would work instead.
+//! // A failure is a value, with a hint for the next call.
 //! let outcome = workspace.call("read_file", r#"{"path": "../secret"}"#);
 //! assert_eq!(outcome.value()["code"], "outside-workspace");
 //!

@@ -48,7 +48,7 @@ impl OverlayDir {
     pub(crate) fn new(state: Option<&StateDir>, name: &str, mounts: &[Mount]) -> Result<Self, Error> {
         let fail = |cause: String| Error::Overlay { name: name.to_owned(), cause };
         check_name(name).map_err(|cause| fail(cause.to_owned()))?;
-        let state = state.ok_or_else(|| fail("the workspace has no state directory to keep it in".to_owned()))?;
+        let state = state.ok_or_else(|| fail("the workspace has no state directory to store it in".to_owned()))?;
         let roots = mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
         let roots = roots.map(|mount| (mount.guest.clone(), mount.host().to_owned())).collect();
         let (name, directory) = (name.to_owned(), state.below(&[OVERLAYS, name]));
@@ -145,7 +145,7 @@ impl OverlayDir {
 
     /// Returns the error of a call that cannot store its changes in the overlay.
     pub(crate) fn failed(&self, cause: &dyn Display) -> ToolError {
-        ToolError::new(ErrorCode::Io, format!("cannot keep changes in the overlay: {cause}"))
+        ToolError::new(ErrorCode::Io, format!("cannot store changes in the overlay: {cause}"))
             .hint("the person who runs this has to check the state directory; nothing was changed")
     }
 }

@@ -122,7 +122,7 @@ impl Roots {
         let names = below.split('/').filter(|name| !name.is_empty()).map(OsStr::new);
         root.ok_or(io::ErrorKind::NotFound.into()).and_then(|root| root.descend(names)).map_err(|cause: io::Error| {
             ToolError::new(ErrorCode::NotFound, format!("cannot run in `{path}`: {cause}"))
-                .hint("use a directory of the workspace that is there, by its path without links")
+                .hint("use an existing directory of the workspace, by its path without links")
         })
     }
 

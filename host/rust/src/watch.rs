@@ -96,7 +96,7 @@ impl<'w> Watch<'w> {
         self.to.tell(&event);
         let Some(audit) = self.to.audit.as_ref().filter(|_| changing) else { return Ok(()) };
         audit.append(&event).map_err(|cause| {
-            let message = format!("the call was not made, since the audit cannot have its record: {cause}");
+            let message = format!("the call was not made, because its record cannot be written to the audit: {cause}");
             ToolError::new(ErrorCode::Io, message)
                 .hint("nothing was changed; the person who runs this has to check the audit file")
         })
@@ -253,7 +253,7 @@ fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
         1 => "the change was made".to_owned(),
         count => format!("the {count} changes were made"),
     };
-    let message = format!("the result is withheld, since the audit cannot have its record: {cause}; {changes_text}");
+    let message = format!("the result is withheld, because its record cannot be written to the audit: {cause}; {changes_text}");
     ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to check the audit file")
 }
 

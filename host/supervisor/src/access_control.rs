@@ -272,7 +272,7 @@ impl AccessControl {
             self.pinned.contains(&identity) || self.closed.contains(&identity)
         };
         if self.path_classes.begin_below(path) || there.is_some_and(is_pinned) {
-            return Err(self.refuse(path, "what commands have begins there", Errno::BUSY));
+            return Err(self.refuse(path, "a directory of the command is at or below this path", Errno::BUSY));
         }
         Ok(())
     }

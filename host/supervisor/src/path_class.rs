@@ -1,6 +1,6 @@
 //! Classes of paths: in a root, readable system file, in the temporary directory, device, process, or outside.
 //!
-//! Directories are held as descriptors. Before every call, the kernel is asked for their present paths, so that a
+//! Directories are held as descriptors. Before every call, the kernel reports their present paths, so that a
 //! renamed directory is still recognised, and another directory that took its path is not.
 
 use std::os::fd::{AsFd, OwnedFd};

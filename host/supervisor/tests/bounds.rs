@@ -130,7 +130,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
     };
     assert_eq!(ended.exit_code, Some(0));
     assert!((1..=64).contains(&max), "{max}");
-    assert_eq!(ended.before.len(), 4002, "each path is told as it was");
+    assert_eq!(ended.before.len(), 4002, "the earlier content of each path is reported");
 }
 
 #[test]

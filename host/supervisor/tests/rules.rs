@@ -111,7 +111,7 @@ fn many_questions_do_not_stall() {
 }
 
 #[test]
-fn other_calls_go_on_while_one_waits() {
+fn other_calls_continue_while_one_waits() {
     let fixture = fixture();
     let script = "cat open.txt & for i in 1 2 3; do cat /usr/bin/env > /dev/null; done; echo > $TMPDIR/done; wait";
     let running = begin(Start { rules: true, ..fixture.shell(script) });

@@ -65,7 +65,7 @@ impl Member<'_> {
             Ordering::Greater => return refuse("is longer than its header says"),
         }
         if rawzip::crc32(&content) != self.checksum {
-            return refuse("is damaged: its checksum does not fit");
+            return refuse("is damaged: its checksum does not match");
         }
         Ok(content)
     }
@@ -118,7 +118,7 @@ impl<'a> Reader<'_, 'a> {
             .map_err(|_| refuse(Code::InvalidPath, "has a name that is not UTF-8"))?;
         let path = name::path(text).map_err(|Refused { code, cause }| refuse(code, cause))?;
         if path.split('/').count() > usize::try_from(self.limits.max_depth).unwrap_or(usize::MAX) {
-            return Err(refuse(Code::InvalidPath, "is in more directories, one in the other, than are made"));
+            return Err(refuse(Code::InvalidPath, "is nested deeper than `limits.max_depth` allows"));
         }
         let is_dir = text.ends_with('/');
         let mode = record.external_attributes() >> 16;
@@ -230,9 +230,9 @@ fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<
                 known.entry((above, name::key(component))).or_insert((next, component, Node::Implied));
             above = *id;
             match (*there, node) {
-                _ if *spelled != component => return refuse("has the name of another one but for its letter case"),
+                _ if *spelled != component => return refuse("has a name that differs from another one only in letter case"),
                 (Node::File, _) | (_, Node::File) if above != next => {
-                    return refuse("is there twice, or is both a file and a directory");
+                    return refuse("occurs twice, or is both a file and a directory");
                 }
                 (Node::Directory, Node::Directory) => return refuse("is there twice"),
                 (Node::Implied, _) => *there = node,

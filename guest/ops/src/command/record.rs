@@ -305,5 +305,5 @@ fn not_stored(paths: &[String]) -> String {
     let named: Vec<_> = paths.iter().take(MAX_NAMED).map(|path| format!("`{}`", printable(path))).collect();
     let rest = paths.len().saturating_sub(MAX_NAMED);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    format!("what was at {}{more} is in no backup", named.join(", "))
+    format!("the earlier content of {}{more} is in no backup", named.join(", "))
 }

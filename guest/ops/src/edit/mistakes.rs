@@ -56,7 +56,7 @@ impl<'e> Mistakes<'e> {
 }
 
 pub fn no_edits() -> Error {
-    Error::argument(Term::Edits, "there is none").hint(phrase![
+    Error::argument(Term::Edits, "the list is empty").hint(phrase![
         "give at least one ",
         Term::OldText,
         " with its ",
@@ -69,7 +69,7 @@ pub fn check(edit: &Replacement) -> Result<()> {
     if edit.old_text.is_empty() {
         return Err(Error::new(Code::InvalidArgument, phrase![Term::OldText, " is empty"])
             .hint(phrase![
-                "to insert, give the text beside the place as ",
+                "to insert, give the adjacent text as ",
                 Term::OldText,
                 " and repeat it in ",
                 Term::NewText
@@ -109,7 +109,7 @@ pub fn no_match(text: &str, edit: &Replacement, label: &str) -> Error {
         let from = " from it";
         return error.also_hint(phrase![
             label(),
-            "nothing there is like it: read the file and copy ",
+            "the file has no similar text: read it and copy ",
             Term::OldText,
             from
         ]);
@@ -137,9 +137,9 @@ pub fn ambiguous(text: &str, ranges: &[Range<usize>], how: Option<&str>) -> Erro
     };
     let more = if lines.len() > MAX_LISTED { " and more" } else { "" };
     let lines = format!("{}{more}", listed.join(", "));
-    let around = "give more of the lines around the one that is meant";
-    let exactly = how.map(|how| format!(" is not there exactly, and {how} it")).unwrap_or_default();
-    let cause = phrase![Term::OldText, format!("{exactly} is there {count} times, at lines {lines}")];
+    let around = "include more of the lines around the intended match";
+    let exactly = how.map(|how| format!(" does not occur exactly, and {how} it")).unwrap_or_default();
+    let cause = phrase![Term::OldText, format!("{exactly} occurs {count} times, at lines {lines}")];
     let error = Error::new(Code::AmbiguousMatch, cause).detail(Detail::Occurrences(lines));
     match how {
         None => error.hint(phrase![around, ", or set ", Term::ReplaceAll]).or_hint(around),

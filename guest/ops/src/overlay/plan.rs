@@ -155,7 +155,7 @@ impl Transaction<'_> {
             _ => String::new(),
         };
         let cause = match (&difference.was, now) {
-            (None, _) => "the base has an entry there by now",
+            (None, _) => "the base now has an entry at this path",
             (Some(BaseEntry::Directory { .. }), Some(BaseEntry::Directory { .. })) => {
                 "an entry of that directory was changed"
             }

@@ -58,7 +58,7 @@ impl Excluded {
 /// Returns the note about the files that were left out.
 pub fn note(files: &[Planned]) -> Option<String> {
     let paths: Vec<_> = files.iter().filter(|file| file.is_excluded).map(|file| &file.resolved.path).collect();
-    (!paths.is_empty()).then(|| format!("left out of the plan, as asked: {}", named(&paths)))
+    (!paths.is_empty()).then(|| format!("left out of the plan, as requested: {}", named(&paths)))
 }
 
 fn named(paths: &[&String]) -> String {

@@ -1,4 +1,4 @@
-/** Checks of messages, before the SDK gets them: it answers neither what is no message nor a batch. */
+/** Checks of messages, before the SDK gets them. The SDK answers neither invalid messages nor batches. */
 
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 

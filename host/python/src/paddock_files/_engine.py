@@ -91,7 +91,7 @@ def runtime() -> Runtime:
     if known.process != os.getpid():
         hint = 'start it another way, such as multiprocessing.set_start_method("spawn")'
         raise ComponentError(
-            f"this process was forked from one that had called a tool, whose threads it has not; {hint}"
+            f"this process was forked after its parent had called a tool, and lacks the threads of the parent; {hint}"
         )
     return known
 

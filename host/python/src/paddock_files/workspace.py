@@ -45,7 +45,7 @@ class Workspace(Calls):
 
         Args:
             root: The workspace itself: relative paths start here. A `Mount` says whether it may be changed.
-            policy: What tools may do, by the names of the README's table, as a mapping or as JSON.
+            policy: The settings of the policy, by the names of the README's table, as a mapping or as JSON.
             read_only: Nothing may be changed in any root.
             mounts: Further directories.
             state_dir: Directory of journals, backups and the lock, by default below the user's own state directory.

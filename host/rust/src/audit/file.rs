@@ -44,7 +44,7 @@ impl Files {
                 Ok(()) => {}
                 Err(TryLockError::Error(cause)) => return Err(cause),
                 Err(TryLockError::WouldBlock) if Instant::now() >= patience => {
-                    return Err(io::Error::other("another process keeps the audit file locked"));
+                    return Err(io::Error::other("another process holds the lock of the audit file"));
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
             }

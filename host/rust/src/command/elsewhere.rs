@@ -47,12 +47,12 @@ impl Commands {
             }
             names => format!("use the file tools, or one command by itself of the programs {}", names.join(", ")),
         };
-        ToolError::new(ErrorCode::Denied, "commands can be confined on Linux alone, so no process is run here")
+        ToolError::new(ErrorCode::Denied, "commands can be confined only on Linux, so this host runs no processes")
             .hint(&hint)
     }
 }
 
 fn no_session(id: u32) -> ToolError {
-    ToolError::new(ErrorCode::NotFound, format!("there is no session {id}; there is none"))
+    ToolError::new(ErrorCode::NotFound, format!("there is no session {id}: this system has no sessions"))
         .hint("sessions are of processes, which run on Linux alone; use the file tools")
 }

@@ -156,7 +156,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn parse<T: DeserializeOwned>(engine: Engine, answer: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(answer).map_err(|cause| format!("{engine} says what cannot be understood: {cause}"))
+    serde_json::from_slice(answer).map_err(|cause| format!("the output of {engine} cannot be parsed: {cause}"))
 }
 
 #[derive(Deserialize)]

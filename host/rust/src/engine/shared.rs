@@ -89,7 +89,7 @@ impl EngineBuilder {
     }
 
     /// Sets the maximum number of guests at the same time: calls in progress, the threads of parallel searches, and
-    /// workspaces in memory. Default: 512. Has no effect together with [`EngineBuilder::config`].
+    /// workspaces in memory. Default: 512. [`EngineBuilder::config`] replaces this setting.
     #[must_use]
     pub fn guests(mut self, guests: u32) -> Self {
         self.guests = Some(guests);

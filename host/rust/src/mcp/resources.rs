@@ -162,7 +162,7 @@ async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), T
             return Ok(read);
         }
     }
-    Err(error(ErrorCode::ChangedSinceRead, format!("cannot read `{path}`: it changes all the time"), "try again later"))
+    Err(error(ErrorCode::ChangedSinceRead, format!("cannot read `{path}`: it keeps changing"), "try again later"))
 }
 
 /// Makes one attempt at [`whole`]; returns `None` if the file changed during it.
@@ -230,7 +230,7 @@ impl Pages {
             _ if self.bytes.len() > page.size => Err("it is longer than its size".to_owned()),
             // Each page is a call with its own time limit, so that pages without progress would be requested without
             // end.
-            Some(next) if is_empty || end != Some(next) => Err("its pages do not go on".to_owned()),
+            Some(next) if is_empty || end != Some(next) => Err("its pages are not consecutive".to_owned()),
             Some(next) => {
                 self.offset = next;
                 Ok(Taken::Part)
@@ -247,7 +247,7 @@ async fn call<T: DeserializeOwned>(workspace: &Workspace, tool: &str, arguments:
         return Err(error);
     }
     let result = serde_json::from_str(outcome.result.get());
-    result.map_err(|cause| error(ErrorCode::Io, format!("`{tool}` answers in another shape: {cause}"), "report this"))
+    result.map_err(|cause| error(ErrorCode::Io, format!("the result of `{tool}` has an unexpected form: {cause}"), "report this"))
 }
 
 fn error(code: ErrorCode, message: String, hint: &str) -> ToolError {

@@ -50,7 +50,7 @@ fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
             Err(cause) => return Err(Source::unreadable(&path, cause)),
         }
         if let Some(first) = &existing {
-            return Err(Source::unreadable(&path, format!("`{}` is there too; keep one", first.display())));
+            return Err(Source::unreadable(&path, format!("`{}` exists too; keep one of them", first.display())));
         }
         existing = Some(path);
     }

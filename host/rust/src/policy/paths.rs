@@ -21,7 +21,7 @@ pub(super) fn expand(text: &str) -> Result<String, String> {
     let mut rest = text;
     if is_home(text) {
         let home = env::home_dir().and_then(|home| home.into_os_string().into_string().ok());
-        expanded.push_str(&home.ok_or("`~` stands for nothing: the user has no directory")?);
+        expanded.push_str(&home.ok_or("cannot expand `~`: the user has no home directory")?);
         rest = text.get(1..).unwrap_or_default();
     }
     while let Some((before, after)) = rest.split_once("${") {

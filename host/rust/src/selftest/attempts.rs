@@ -180,7 +180,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
             None => self.row.allowed += 1,
         }
         if let Some(leak) = self.fixture.canary.in_text(&answer.all) {
-            let what = format!("it told what is outside: {leak}");
+            let what = format!("it revealed data outside of the roots: {leak}");
             self.fail(why, call, &answer, what, true);
         }
         let outside = self.fixture.record_outside()?;

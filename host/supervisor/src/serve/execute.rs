@@ -103,7 +103,7 @@ impl SyscallHandlers {
             && existing.kind == FileType::RegularFile
             && self.access_control.names_programs()
         {
-            let cause = "only what `commands.allow` names is run, and no file in memory";
+            let cause = "only programs that `commands.allow` names are executed, and no file in memory";
             return Err(self.access_control.refuse(&existing.path, cause, Errno::PERM));
         }
         Ok(())

@@ -121,7 +121,7 @@ impl SyscallHandlers {
     }
 
     fn too_much(&mut self, from: &Entry) -> Unresolved {
-        self.access_control.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS)
+        self.access_control.refuse(&from.path, "it contains more entries than can be checked", Errno::ACCESS)
     }
 
     /// Records the present state of the entries below one of the two names of a directory.

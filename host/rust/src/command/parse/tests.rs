@@ -42,7 +42,7 @@ fn unreadable_words_are_reported() {
 }
 
 #[test]
-fn one_plain_command_has_its_words() {
+fn a_plain_command_is_split_into_words() {
     let words = |line| plain_words(line).map(|words: Vec<String>| words.join("|"));
     assert_eq!(words("wc -l 'a b' \"c\""), Some("wc|-l|a b|c".to_owned()));
     for line in ["wc | wc", "wc > x", "wc $x", "wc; wc", "wc &", "! wc", "x=1 wc", "(wc)", ""] {
