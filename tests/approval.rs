@@ -230,31 +230,48 @@ fn every_way_to_delete_needs_approval() {
 #[test]
 fn replacing_a_file_is_asked_about_by_every_way() {
     let fixture = Fixture::new("on-delete");
-    assert!(fixture.call("pack", r#"{"sources": ["a.txt"], "destination": "a.zip"}"#).ok);
+    let call = |dialect: &str, tool: &str, arguments: &str| {
+        fixture.workspace.call_with(tool, arguments, &CallOptions::dialect(dialect))
+    };
+    let packed = call("dotnet-prompt", "compress_files", r#"{"source_paths": ["a.txt"], "destination_path": "a.zip"}"#);
+    assert!(packed.ok, "{}", packed.text);
     fs::write(fixture.path("a.txt"), "two\n").unwrap();
     let replaced = |patch: &str| serde_json::json!({ "patch": format!("*** Begin Patch\n{patch}*** End Patch") });
     let add = replaced("*** Delete File: a.txt\n*** Add File: a.txt\n+new\n").to_string();
     let r#move = replaced("*** Delete File: a.txt\n*** Update File: dir/b.txt\n*** Move to: a.txt\n@@\n-b\n+c\n");
-    for (tool, arguments) in [
-        ("move", r#"{"source": "dir/b.txt", "destination": "a.txt", "overwrite": true}"#),
-        ("copy", r#"{"source": "dir/b.txt", "destination": "a.txt", "overwrite": true}"#),
-        ("pack", r#"{"sources": ["dir"], "destination": "a.txt", "overwrite": true}"#),
-        ("unpack", r#"{"source": "a.zip", "destination": ".", "overwrite": true}"#),
-        ("apply_patch", &add),
-        ("apply_patch", &r#move.to_string()),
+    for (dialect, tool, arguments) in [
+        ("paddock", "move", r#"{"source": "dir/b.txt", "destination": "a.txt", "overwrite": true}"#),
+        ("paddock", "copy", r#"{"source": "dir/b.txt", "destination": "a.txt", "overwrite": true}"#),
+        (
+            "dotnet-prompt",
+            "compress_files",
+            r#"{"source_paths": ["dir"], "destination_path": "a.txt", "overwrite": true}"#,
+        ),
+        (
+            "dotnet-prompt",
+            "extract_archive",
+            r#"{"archive_path": "a.zip", "destination_path": ".", "overwrite": true}"#,
+        ),
+        ("paddock", "apply_patch", &add),
+        ("paddock", "apply_patch", &r#move.to_string()),
     ] {
-        let plan = fixture.plan(tool, arguments);
+        let outcome = call(dialect, tool, arguments);
+        let plan = outcome.plan.unwrap_or_else(|| panic!("{tool}: {}", outcome.text));
         assert!(plan.summary.contains("replace"), "{tool}: {}", plan.summary);
         assert!(plan.paths.contains(&"a.txt".to_owned()), "{tool}: {:?}", plan.paths);
     }
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "two\n");
-    for (tool, arguments) in [
-        ("write_file", r#"{"path": "a.txt", "content": "three\n"}"#),
-        ("copy", r#"{"source": "dir/b.txt", "destination": "free.txt", "overwrite": true}"#),
-        ("move", r#"{"source": "free.txt", "destination": "moved.txt", "overwrite": true}"#),
-        ("unpack", r#"{"source": "a.zip", "destination": "out", "overwrite": true}"#),
+    for (dialect, tool, arguments) in [
+        ("paddock", "write_file", r#"{"path": "a.txt", "content": "three\n"}"#),
+        ("paddock", "copy", r#"{"source": "dir/b.txt", "destination": "free.txt", "overwrite": true}"#),
+        ("paddock", "move", r#"{"source": "free.txt", "destination": "moved.txt", "overwrite": true}"#),
+        (
+            "dotnet-prompt",
+            "extract_archive",
+            r#"{"archive_path": "a.zip", "destination_path": "out", "overwrite": true}"#,
+        ),
     ] {
-        let outcome = fixture.call(tool, arguments);
+        let outcome = call(dialect, tool, arguments);
         assert!(outcome.ok, "{tool}: {}", outcome.text);
     }
 }

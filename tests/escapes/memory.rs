@@ -4,14 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use paddock::selftest::{Answer, Call, Fixture, Subject};
-use paddock::{CallOptions, Outcome, Policy, Workspace};
+use paddock::{CallOptions, Decision, Outcome, Workspace};
 
 #[derive(Default)]
 pub struct Memory(Option<Workspace>);
 
 impl Subject for Memory {
     fn open(&mut self, fixture: &Fixture) -> Result<(), String> {
-        let workspace = Workspace::memory(Policy::default()).map_err(|cause| cause.to_string())?;
+        let workspace = Workspace::builder().approver(|_| Decision::Approve).build_memory();
+        let workspace = workspace.map_err(|cause| cause.to_string())?;
         let archive = pack(fixture.root()).map_err(|cause| cause.to_string())?;
         workspace.load(&archive).map_err(|error| error.message)?;
         self.0 = Some(workspace);

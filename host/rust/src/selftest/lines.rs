@@ -65,6 +65,11 @@ impl Subject for Lines {
         self.has_absolute_links
     }
 
+    /// No person is at the process.
+    fn approves(&self) -> bool {
+        false
+    }
+
     fn call(&mut self, call: &Call<'_>) -> Answer {
         let answered = self.process.as_mut().map(|process| process.call(call));
         let answer = answered.unwrap_or_else(|| Err(io::Error::other("nothing is open")));

@@ -32,6 +32,11 @@ pub trait Subject {
     fn has_absolute_links(&self) -> bool {
         true
     }
+
+    /// Returns whether calls that need approval get it. Otherwise they may fail with `approval-required`.
+    fn approves(&self) -> bool {
+        true
+    }
 }
 
 /// A call of a tool.
