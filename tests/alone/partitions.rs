@@ -112,6 +112,31 @@ fn names_are_found_by_several_guests_as_by_one() {
     }
 }
 
+/// A worker that did not know that links are wanted would find only the links of the coordinator's own part.
+#[test]
+fn links_are_found_by_several_guests_as_by_one() {
+    let _alone = alone();
+    let top = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        let dir = top.path().join(format!("d{number:02}"));
+        fs::create_dir(&dir).unwrap();
+        (0..30).for_each(|file| fs::write(dir.join(format!("f{file:03}")), "").unwrap());
+        symlink("f000", dir.join("link")).unwrap();
+        symlink("/nowhere", dir.join("broken")).unwrap();
+    }
+    for (dialect, tool, arguments) in [
+        ("mcp-filesystem", "search_files", json!({"path": ".", "pattern": "**/link"})),
+        ("weakincentives", "glob", json!({"pattern": "*/link"})),
+    ] {
+        let [one, several] = [1, 4].map(|threads| {
+            let options = CallOptions::dialect(dialect);
+            workspace(top.path(), threads).call_with(tool, &arguments.to_string(), &options).text
+        });
+        assert_eq!(one.matches("/link").count(), 40, "{one}");
+        assert_eq!(one, several, "{tool}");
+    }
+}
+
 /// Each workspace in memory keeps a guest, and the number of guests of a process is limited.
 #[test]
 fn a_search_that_gets_no_worker_is_made_alone() {

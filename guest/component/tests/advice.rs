@@ -149,6 +149,20 @@ fn a_pattern_without_a_match() {
 }
 
 #[test]
+fn a_pattern_over_lines_that_end_with_crlf() {
+    let fixture = files(&[("a.txt", "one\r\ntwo\r\nthree\r\n")]);
+    let note = "line 1 of `a.txt` would match but for its CRLF line endings, which `\\r?\\n` in a regular expression matches";
+    let search = json!({"pattern": "one\\ntwo", "multiline": true});
+    fixture.says("paddock", "grep", search, note);
+    fixture.says("paddock", "grep", json!({"pattern": "e\ntwo", "fixed": true, "multiline": true}), note);
+    let replace = json!({"pattern": "one\\n", "replacement": "", "multiline": true});
+    fixture.says("paddock", "replace", replace, note);
+    fixture.says("paddock", "grep", json!({"pattern": "one\\r?\\ntwo", "multiline": true}), "1:one");
+    let other = fixture.text("paddock", "grep", json!({"pattern": "one\\nthree", "multiline": true}));
+    assert!(!other.contains("CRLF"), "{other}");
+}
+
+#[test]
 fn a_part_of_a_line_has_an_ellipsis_at_its_start() {
     let fixture = files(&[("a.txt", &format!("{}needle", "x ".repeat(4_000)))]);
     let text = fixture.text("dispatch", "search_files", json!({"query": "needle"}));

@@ -188,7 +188,7 @@ fn read(args: &Args) -> Result<Request> {
 
 fn read_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
-    let content = line_numbers::numbered(&read.content, read.end_line, read.start_line, "|");
+    let content = line_numbers::numbered(&read.content, read.line_count(), read.start_line, "|");
     let value = json!({ "content": content, "total_lines": read.total_lines, "truncated": read.truncated });
     let mut text = content;
     text.push_str(&no_lines(&read));

@@ -313,7 +313,7 @@ fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<
     if read.total_lines == Some(0) {
         return Err(Error::new(Code::InvalidArgument, "offset exceeds file length"));
     }
-    let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
+    let lines = line_numbers::numbered(&read.content, read.line_count(), read.start_line, ": ");
     let mut lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
     let limit = context.args.whole("limit");
     let is_short = (lines.len() as u64) < limit || limit == DEFAULT_LINES;

@@ -168,7 +168,7 @@ fn read(args: &Args) -> Result<Request> {
 fn read_answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
-    let mut output = line_numbers::numbered(&read.content, read.end_line, first, ": ");
+    let mut output = line_numbers::numbered(&read.content, read.line_count(), first, ": ");
     output.push_str(&no_lines(&read));
     // A range that ends before the end of the file is complete, not truncated.
     let requested_end = context.args.opt_signed("end_line").and_then(|end| u64::try_from(end).ok());

@@ -5,11 +5,11 @@ use paddock_text::page::CUT_SUFFIX;
 /// Maximum number of characters of a line that a model is shown.
 const LINE_CHARS: usize = 2_000;
 
-/// Appends each line of `text` as number, `separator` and line; the first line has number `first`.
-pub fn number(into: &mut String, text: &str, first: u64, separator: &str) {
-    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+/// Appends the first `lines` lines of `text`, each as number, `separator` and line; the first has number `first`. The
+/// number of lines tells a blank last line from the end of the last line.
+pub fn number(into: &mut String, text: &str, lines: u64, first: u64, separator: &str) {
     let mut digits = itoa::Buffer::new();
-    for (line, number) in lines.zip(first..) {
+    for (line, number) in text.split('\n').zip(first..first + lines) {
         into.push_str(digits.format(number));
         into.push_str(separator);
         into.push_str(line.strip_suffix('\r').unwrap_or(line));
@@ -20,10 +20,8 @@ pub fn number(into: &mut String, text: &str, first: u64, separator: &str) {
 /// Returns [`number`] as a new string without a final newline; empty if there are no lines.
 pub fn numbered(text: &str, lines: u64, first: u64, separator: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8 + 16);
-    if lines > 0 {
-        number(&mut out, text, first, separator);
-        out.pop();
-    }
+    number(&mut out, text, lines, first, separator);
+    out.pop();
     out
 }
 
@@ -34,4 +32,17 @@ pub fn cut_lines(content: &str) -> String {
         None => line.to_owned(),
     };
     content.split('\n').map(cut).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn a_blank_last_line_is_a_line_and_a_final_newline_is_none() {
+        assert_eq!(numbered("a\n\n", 3, 1, ": "), "1: a\n2: \n3: ");
+        assert_eq!(numbered("a\r\nb\r\n", 2, 9, "|"), "9|a\n10|b");
+        assert_eq!(numbered("", 1, 4, "|"), "4|");
+        assert_eq!(numbered("", 0, 4, "|"), "");
+    }
 }

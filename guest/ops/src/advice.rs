@@ -13,6 +13,8 @@ const ALIKE: &[(&str, &str)] = &[
     ("\"\u{201c}\u{201d}\u{201e}", "[\"\u{201c}\u{201d}\u{201e}]"),
     ("-\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2212}", r"[\-\u{2010}-\u{2014}\u{2212}]"),
 ];
+/// A line feed, and the expression that also matches CRLF.
+const LINE_END: (&str, &str) = ("\n", r"(?:\r?\n)");
 /// Parts of a pattern that suggest a regular expression.
 const REGULAR: &[&str] = &["|", ".*", ".+", "\\b", "\\w", "\\d", "\\s", "\\.", "\\(", "(?"];
 
@@ -80,11 +82,32 @@ pub fn wider(glob: &str, path: &str) -> Vec<String> {
 /// Returns a pattern that ignores letter case and the kind of spaces, quotes and dashes. Returns `None` if that would
 /// make no difference.
 pub fn loosened(args: &Grep) -> Option<Grep> {
+    let pattern = rewritten(args, ALIKE);
+    let has_case = args.letter_case != LetterCase::Insensitive && args.pattern.chars().any(char::is_alphabetic);
+    (has_case
+        || pattern.contains("[\\t")
+        || pattern.contains("['")
+        || pattern.contains("[\"")
+        || pattern.contains("[\\-"))
+    .then(|| Grep { pattern, fixed: false, letter_case: LetterCase::Insensitive, ..args.clone() })
+}
+
+/// Returns a pattern whose line feeds also match CRLF. Returns `None` if the pattern cannot match a line feed.
+pub fn with_crlf(args: &Grep) -> Option<Grep> {
+    let pattern = rewritten(args, &[LINE_END]);
+    (args.multiline && pattern.contains(LINE_END.1)).then(|| Grep { pattern, fixed: false, ..args.clone() })
+}
+
+/// Returns the pattern as a regular expression in which the members of each set are replaced by its expression.
+fn rewritten(args: &Grep, alike: &[(&str, &str)]) -> String {
     let mut pattern = String::new();
     let (mut is_escaped, mut is_in_class) = (false, false);
-    for it in args.pattern.chars() {
-        let alike = ALIKE.iter().find(|(members, _)| members.contains(it));
-        match alike {
+    for mut it in args.pattern.chars() {
+        if is_escaped && it == 'n' && !args.fixed {
+            pattern.pop();
+            (it, is_escaped) = ('\n', false);
+        }
+        match alike.iter().find(|(members, _)| members.contains(it)) {
             Some((_, class)) if args.fixed || !(is_escaped || is_in_class) => pattern.push_str(class),
             _ if args.fixed && it.is_ascii_punctuation() => {
                 let _ = write!(pattern, "\\x{{{:x}}}", u32::from(it));
@@ -94,13 +117,7 @@ pub fn loosened(args: &Grep) -> Option<Grep> {
         is_in_class = !is_escaped && (is_in_class || it == '[') && it != ']';
         is_escaped = it == '\\' && !is_escaped;
     }
-    let has_case = args.letter_case != LetterCase::Insensitive && args.pattern.chars().any(char::is_alphabetic);
-    (has_case
-        || pattern.contains("[\\t")
-        || pattern.contains("['")
-        || pattern.contains("[\"")
-        || pattern.contains("[\\-"))
-    .then(|| Grep { pattern, fixed: false, letter_case: LetterCase::Insensitive, ..args.clone() })
+    pattern
 }
 
 /// Returns whether a text has a character behind a backslash.
@@ -170,6 +187,17 @@ mod tests {
         assert_eq!(loosened_pattern(r"[a ]\ x", false).as_deref(), Some(r"[a ]\ x"));
         assert_eq!(loosened_pattern(r"\d+", false), Some(r"\d+".to_owned()));
         assert_eq!(loosened_pattern("12", true), None);
+    }
+
+    #[test]
+    fn line_feeds_that_match_crlf() {
+        let with_crlf =
+            |text: &str, fixed: bool| with_crlf(&Grep { multiline: true, ..pattern(text, fixed) }).map(|it| it.pattern);
+        assert_eq!(with_crlf("a\\nb", false).as_deref(), Some("a(?:\\r?\\n)b"));
+        assert_eq!(with_crlf("a\n+", false).as_deref(), Some("a(?:\\r?\\n)+"));
+        assert_eq!(with_crlf("a.\nb\\n", true).as_deref(), Some("a\\x{2e}(?:\\r?\\n)b\\x{5c}n"));
+        assert_eq!(with_crlf("[^\\n]\\\\n", false), None);
+        assert_eq!(super::with_crlf(&pattern("a\\nb", false)), None);
     }
 
     #[test]

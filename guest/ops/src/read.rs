@@ -301,7 +301,7 @@ impl Reader<'_> {
 
 /// Returns the number of bytes and lines that were returned to the caller.
 pub(super) fn extent(read: &response::Read) -> (u64, Option<u64>) {
-    let line_count = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
+    let line_count = read.line_count();
     if let Some(diff) = &read.diff {
         return (diff.len() as u64, None);
     }

@@ -6,7 +6,7 @@ use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
 use paddock_text::document::Document;
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::response::{ReplacedFile, Response, Skipped};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
@@ -155,8 +155,8 @@ struct Replacements<'w> {
     same: u64,
     /// Total bytes of the files that change, before and after.
     bytes: u64,
-    /// Files with matches that cannot be changed, each with the reason.
-    unchangeable: Vec<(String, String)>,
+    /// Error of each file with matches that cannot be changed.
+    unchangeable: Vec<Error>,
     skipped: Skipped,
     excluded: Excluded,
     page: Page,
@@ -181,7 +181,7 @@ enum Matching {
     /// It can be changed.
     Planned(Planned),
     /// The file cannot be changed, for this reason.
-    Unchangeable(ResolvedPath, Error),
+    Unchangeable(Error),
 }
 
 impl Replacements<'_> {
@@ -199,7 +199,7 @@ impl Replacements<'_> {
             Read::Text(bytes) => match self.matching(resolved, bytes)? {
                 None => Ok(()),
                 Some(Matching::Planned(file)) => self.add(file),
-                Some(Matching::Unchangeable(_, error)) => Err(error),
+                Some(Matching::Unchangeable(error)) => Err(error),
             },
             Read::Binary(bytes) => Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes)),
             Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, OPERATION, size)),
@@ -243,10 +243,8 @@ impl Replacements<'_> {
         match self.matching(resolved, bytes)? {
             None => Ok(()),
             Some(Matching::Planned(file)) => self.add(file),
-            Some(Matching::Unchangeable(resolved, error)) => {
-                let message = error.message();
-                let cause = message.split_once("`: ").map_or(message.as_str(), |(_, cause)| cause);
-                self.unchangeable.push((resolved.path, cause.to_owned()));
+            Some(Matching::Unchangeable(error)) => {
+                self.unchangeable.push(error);
                 Ok(())
             }
         }
@@ -280,7 +278,7 @@ impl Replacements<'_> {
             .and_then(|()| new.map_err(|loss| loss.at(OPERATION, &resolved.requested_path)));
         let new = match new {
             Ok(new) => new,
-            Err(error) => return Ok(Some(Matching::Unchangeable(resolved, error))),
+            Err(error) => return Ok(Some(Matching::Unchangeable(error))),
         };
         let count = splices.len() as u64;
         let is_excluded = self.excluded.has(&resolved.path);
@@ -347,9 +345,7 @@ impl Replacements<'_> {
                 same => vec![format!("matches that the replacement leaves as they are: {same}")],
             };
         }
-        let named = self.unchangeable.iter().take(MAX_NOTED);
-        let mut notes: Vec<_> =
-            named.map(|(path, cause)| format!("`{}` stays as it is: {cause}", printable(path))).collect();
+        let mut notes: Vec<_> = self.unchangeable.iter().take(MAX_NOTED).map(Error::message).collect();
         notes.extend(excluded::note(&self.files));
         let more = self.unchangeable.len().saturating_sub(MAX_NOTED);
         notes.extend((more > 0).then(|| format!("{more} more files with matches stay as they are")));
@@ -490,11 +486,11 @@ mod tests {
         assert_eq!((planned.total_files, planned.unchangeable), (1, 2));
         assert_eq!((planned.skipped.binary, planned.skipped.too_large), (1, 1));
         assert!(
-            planned.notes[0].starts_with("`.vscode/x.json` stays as it is: `.vscode` is protected"),
+            planned.notes[0].starts_with("cannot replace in `.vscode/x.json`: `.vscode` is protected"),
             "{:?}",
             planned.notes
         );
-        assert!(planned.notes[1].starts_with("`latin` stays as it is:"), "{:?}", planned.notes);
+        assert!(planned.notes[1].starts_with("cannot replace in `latin`:"), "{:?}", planned.notes);
         let code =
             |path: &str| call(&fs, &policy, &Replace { path: path.to_owned(), ..args.clone() }).unwrap_err().code;
         assert_eq!(["latin", ".vscode/x.json"].map(code), [Code::EncodingLoss, Code::ReadOnly]);

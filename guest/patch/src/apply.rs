@@ -107,10 +107,16 @@ impl Applying<'_> {
     /// Applies a hunk and returns the index of its first line.
     fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<usize, Failure> {
         let (start, shorter) = match &hunk.position {
-            Where::Line(line) => (self.stated_or_moved(hunk, *line)?, None),
+            Where::Line(line) => {
+                self.keeps_open = false;
+                (self.stated_or_moved(hunk, *line)?, None)
+            }
             Where::Search { anchors, at_end } if matches!(self.matching, Matching::Strict | Matching::Corrected) => {
-                self.keeps_open = self.lines.is_open();
-                (self.sought(hunk, anchors, *at_end)?, None)
+                // A hunk of a unified diff can state the end of the file, with or without line numbers.
+                let states_end = hunk.rows.iter().any(|row| row.open);
+                self.keeps_open = self.lines.is_open() && !states_end;
+                let start = self.sought(hunk, anchors, *at_end || states_end)?;
+                (if states_end { self.stated(hunk, start + 1)? } else { start }, None)
             }
             Where::Search { anchors, at_end } => {
                 self.keeps_open = self.matching == Matching::V4a && self.lines.is_open();
@@ -602,5 +608,32 @@ mod tests {
             "line 1 ends the file without a newline, and the patch does not say so",
             "No newline",
         );
+    }
+
+    #[test]
+    fn a_hunk_without_line_numbers_can_state_the_end_of_the_file() {
+        const OPEN: &str = "\\ No newline at end of file";
+        let corrected = |text: &str, hunks: &str| {
+            let patch = format!("--- a/f\n+++ b/f\n{hunks}\n");
+            let files = crate::parse(&patch, Matching::Corrected).unwrap();
+            let Action::Update(hunks) = &files[0].action else { panic!("{patch}") };
+            let change = change(text, hunks, Matching::Corrected).map_err(|mut rejects| rejects.remove(0))?;
+            let mut result = text.to_owned();
+            change.splices.iter().rev().for_each(|splice| result.replace_range(splice.range.clone(), &splice.text));
+            Ok(result)
+        };
+        fits(corrected("a\nb", &format!("@@ @@\n a\n-b\n{OPEN}\n+b")), "a\nb\n");
+        fits(corrected("a\nb", &format!("@@ @@\n a\n-b\n{OPEN}\n+c")), "a\nc\n");
+        fits(corrected("a\nb\n", &format!("@@ @@\n-b\n+b\n{OPEN}")), "a\nb");
+        fits(corrected("b\na\nb", &format!("@@ @@\n-b\n{OPEN}\n+c\n{OPEN}")), "b\na\nc");
+        fits(corrected("a\nb\nc", &format!("@@ @@\n-a\n+A\n@@ -3 +3 @@\n-c\n{OPEN}\n+c")), "A\nb\nc\n");
+        // Without a marker, the end of the file stays as it is.
+        fits(corrected("a\nb", "@@ @@\n a\n-b\n+c"), "a\nc");
+        fails(
+            corrected("a\nb\n", &format!("@@ @@\n-b\n{OPEN}\n+b")),
+            "line 2 ends in a newline, and the patch says that it does not",
+            "out",
+        );
+        fails(corrected("a\nb\n", &format!("@@ @@\n-a\n+c\n{OPEN}")), "its old lines are not the last of the file", "");
     }
 }

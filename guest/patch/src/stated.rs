@@ -27,7 +27,7 @@ impl Applying<'_> {
     }
 
     /// Returns the start of a hunk that states its line, if the file has the old lines there.
-    fn stated(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
+    pub(super) fn stated(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
         let old = hunk.old().count();
         let start = if old == 0 { line } else { line.saturating_sub(1) };
         let reject = |cause: String| Err(Failure::new(cause, self.hint(hunk, start)));

@@ -33,16 +33,28 @@ pub fn parse(mut cursor: Cursor<'_>, matching: Matching) -> Result<Vec<FilePatch
 
 fn hunks<'p>(cursor: &mut Cursor<'p>, matching: Matching) -> Result<Vec<Hunk<'p>>> {
     let mut hunks = Vec::new();
+    // Number of lines that the hunks so far add to the file, as a wrapping difference.
+    let mut shift = 0_usize;
     loop {
         let behind = *cursor;
         cursor.skip_blank();
         let Some(line) = cursor.peek() else { break };
         if line.text.starts_with("@@") {
             cursor.next();
-            hunks.push(match matching {
+            let mut hunk = match matching {
                 Matching::Corrected => corrected(cursor, line)?,
                 _ => counted(cursor, line)?,
+            };
+            if hunk.old().next().is_none() && Counts::parse(line.text).is_some_and(|counts| counts.differ_by() != shift)
+            {
+                hunk.mistake = Some("the two line numbers of its header contradict each other");
+            }
+            shift = hunk.rows.iter().fold(shift, |shift, row| match row.kind {
+                RowKind::Add => shift.wrapping_add(1),
+                RowKind::Remove => shift.wrapping_sub(1),
+                RowKind::Keep => shift,
             });
+            hunks.push(hunk);
             continue;
         }
         if has_row(*cursor)? {
@@ -236,10 +248,11 @@ fn miscounted(cursor: &Cursor<'_>, header: PatchLine<'_>, counts: &Counts, actua
         .hint("count the lines that start with ` ` and `-` as old, those with ` ` and `+` as new")
 }
 
-/// Numbers of a hunk header. The line number of the new side follows from them.
+/// Numbers of a hunk header. The line number of the new side follows from the others and from the earlier hunks.
 struct Counts {
     line: usize,
     old: usize,
+    new_line: usize,
     new: usize,
 }
 
@@ -247,9 +260,14 @@ impl Counts {
     fn parse(header: &str) -> Option<Self> {
         let (ranges, _section) = header.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = ranges.split_once(" +")?;
-        let ((line, old), (_, new)) = (range(old)?, range(new)?);
+        let ((line, old), (new_line, new)) = (range(old)?, range(new)?);
         // Line 0 is valid only for a hunk without old lines.
-        (line > 0 || old == 0).then_some(Self { line, old, new })
+        (line > 0 || old == 0).then_some(Self { line, old, new_line, new })
+    }
+
+    /// Returns how many lines earlier hunks add according to an insertion, which is below the line that it states.
+    fn differ_by(&self) -> usize {
+        self.new_line.wrapping_sub(self.line).wrapping_sub(1)
     }
 }
 
@@ -410,6 +428,24 @@ mod tests {
         fails(&with("@@ -1,2 +1,2 @@\n-a\n\\ No newline at end of file\n+b\n c\n"), "line 5: `\\ No newline");
         fails("--- a/x\n@@ -1 +1 @@\n-a\n+b\n", "line 2: a `---` line has to be followed");
         fails("@@ -1 +1 @@\n-a\n+b\n", "line 1: this hunk belongs to no file");
+    }
+
+    /// Only its line number says where an insertion without context belongs.
+    #[test]
+    fn an_insertion_whose_two_line_numbers_contradict_each_other_is_reported() {
+        let mistakes = |hunks: &str| {
+            let patch = format!("--- a/x\n+++ b/x\n{hunks}");
+            let files = corrected(&patch).unwrap();
+            let Action::Update(hunks) = &files[0].action else { panic!() };
+            hunks.iter().map(|hunk| hunk.mistake.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(mistakes("@@ -9,0 +26 @@\n+a\n"), [true]);
+        assert_eq!(mistakes("@@ -9,0 +9 @@\n+a\n"), [true]);
+        assert_eq!(mistakes("@@ -9,0 +10,2 @@\n+a\n+b\n"), [false]);
+        assert_eq!(mistakes("@@ -0,0 +1 @@\n+a\n@@ -9,0 +11 @@\n+b\n@@ -20 +22 @@\n-c\n+d\n"), [false; 3]);
+        assert_eq!(mistakes("@@ -1,2 +0,0 @@\n-a\n-b\n@@ -9,0 +8 @@\n+c\n@@ -12,0 +13 @@\n+d\n"), [false, false, true]);
+        // The old lines of other hunks are verified.
+        assert_eq!(mistakes("@@ -9 +26 @@\n-a\n+b\n"), [false]);
     }
 
     #[test]

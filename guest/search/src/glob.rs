@@ -1,10 +1,10 @@
 //! Globs of tool arguments, and the limits that they imply for a walk.
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use paddock_text::glob_class::split_class;
 use paddock_types::error::{Argument, Code, Error, Result, Term};
 use paddock_types::phrase;
 
+use crate::globs::Globs;
 use crate::hidden::Hidden;
 
 /// Maximum number of bytes of a glob, and of nested braces, because compilation of larger globs takes too long.
@@ -16,7 +16,7 @@ pub type Name = fn() -> Argument;
 
 /// A compiled glob, relative to the top of the walk.
 pub struct Glob {
-    set: GlobSet,
+    globs: Globs,
     /// Whether the glob has no `/` and is compared with names.
     names: bool,
     /// Leading names that every match has.
@@ -24,7 +24,7 @@ pub struct Glob {
     /// Maximum depth of a match.
     pub max_depth: Option<u32>,
     /// Components of the glob that name hidden entries.
-    dotted: GlobSet,
+    dotted: Globs,
 }
 
 impl Glob {
@@ -44,7 +44,7 @@ impl Glob {
         let literal = |part: &&&str| !part.contains(['*', '?', '[', ']', '{', '}']);
         let bounded = !names && !glob.contains("**");
         Ok(Self {
-            set: compile([glob.as_str()]).map_err(|cause| {
+            globs: Globs::compile([glob.as_str()]).map_err(|cause| {
                 Error::argument(argument(), cause)
                     .hint("`*`, `?`, `[a-z]`, `{a,b}` and `**` are special; in brackets a character is itself: `[[]`")
             })?,
@@ -62,7 +62,7 @@ impl Glob {
     /// Returns whether the glob matches the entry at `path`, relative to the top of the walk.
     pub fn matches(&self, path: &str) -> bool {
         let name = || path.rsplit('/').next().unwrap_or(path);
-        self.set.is_match_candidate(&Candidate::from_bytes(if self.names { name() } else { path }))
+        self.globs.is_match(if self.names { name() } else { path })
     }
 
     /// Returns the hidden entries of the walk: all if requested, otherwise those that the glob names.
@@ -72,7 +72,7 @@ impl Glob {
 }
 
 /// Compiles the globs of `argument`, which exclude paths relative to the top of the walk.
-pub fn exclusion(patterns: &[String], argument: Name, root_names: &[&str]) -> Result<GlobSet> {
+pub fn exclusion(patterns: &[String], argument: Name, root_names: &[&str]) -> Result<Globs> {
     let globs = patterns.iter().map(|pattern| {
         check(pattern, argument, root_names)?;
         let path = names(pattern).join("/");
@@ -82,7 +82,7 @@ pub fn exclusion(patterns: &[String], argument: Name, root_names: &[&str]) -> Re
         Ok(if pattern.trim_matches('/').contains('/') { path } else { format!("**/{path}") })
     });
     let globs = globs.collect::<Result<Vec<_>>>()?;
-    compile(globs.iter().map(String::as_str)).map_err(|cause| Error::argument(argument(), cause))
+    Globs::compile(globs.iter().map(String::as_str)).map_err(|cause| Error::argument(argument(), cause))
 }
 
 fn check(pattern: &str, argument: Name, root_names: &[&str]) -> Result<()> {
@@ -157,35 +157,11 @@ fn names(pattern: &str) -> Vec<&str> {
     pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
-fn compile<'g>(globs: impl IntoIterator<Item = &'g str>) -> std::result::Result<GlobSet, String> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        let built = GlobBuilder::new(&within_names(glob))
-            .literal_separator(true)
-            .backslash_escape(false)
-            .empty_alternates(true)
-            .build();
-        set.add(built.map_err(|error| error.kind().to_string())?);
-    }
-    set.build().map_err(|_| "the glob is too complex".to_owned())
-}
-
-/// Rewrites character classes so that they do not match `/`.
-fn within_names(glob: &str) -> String {
-    let (mut out, mut rest) = (String::with_capacity(glob.len()), glob);
-    while let Some((before, inside)) = rest.split_once('[') {
-        let (class, after) = split_class(inside);
-        out.extend([before, "[", &class]);
-        rest = after;
-    }
-    out + rest
-}
-
 /// Returns the components that name a hidden entry: they, or one of their alternatives, start with a dot.
-fn dotted(parts: &[&str]) -> GlobSet {
+fn dotted(parts: &[&str]) -> Globs {
     let named = |part: &&str| part.starts_with('.') || part.contains("{.") || part.contains(",.");
-    let globs = parts.iter().copied().filter(named).filter(|part| compile([*part]).is_ok());
-    compile(globs).unwrap_or_default()
+    let globs = parts.iter().copied().filter(named).filter(|part| Globs::compile([*part]).is_ok());
+    Globs::compile(globs).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Selection of the hidden entries that a walk returns.
 
-use globset::{Candidate, GlobSet};
+use crate::globs::Globs;
 
 /// Selection of names that start with a dot.
 #[derive(Clone, Default)]
@@ -11,7 +11,7 @@ pub enum Hidden {
     /// Every hidden name.
     Show,
     /// Hidden names that match.
-    Only(GlobSet),
+    Only(Globs),
 }
 
 impl Hidden {
@@ -26,7 +26,7 @@ impl Hidden {
             _ if !name.starts_with('.') => true,
             Self::Skip => false,
             Self::Show => true,
-            Self::Only(names) => names.is_match_candidate(&Candidate::from_bytes(name)),
+            Self::Only(names) => names.is_match(name),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod cursor;
 pub mod glob;
+pub mod globs;
 pub mod hidden;
 pub mod line_buffer;
 mod literals;

@@ -268,9 +268,6 @@ impl schemars::JsonSchema for Error {
     }
 }
 
-/// Beginning of a hint that names similar paths.
-pub const DID_YOU_MEAN: &str = "did you mean ";
-
 /// Escapes control and bidirectional characters, so that a file name cannot forge a line of output.
 pub fn printable(text: &str) -> Cow<'_, str> {
     // Nearly all names consist of such characters, and a page may have thousands of names.

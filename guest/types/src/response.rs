@@ -131,6 +131,13 @@ pub struct Read {
     pub is_open: bool,
 }
 
+impl Read {
+    /// Returns the number of lines of the content, or of bytes if the file is binary.
+    pub fn line_count(&self) -> u64 {
+        if self.end_line == 0 { 0 } else { (self.end_line + 1).saturating_sub(self.start_line) }
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadMany {

@@ -1,7 +1,7 @@
 //! Access to entries that must exist. The hint of the error names entries that the caller may have meant.
 
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, DID_YOU_MEAN, Error, Result, Term, printable};
+use paddock_types::error::{Code, Detail, Error, Result, Term, printable};
 use paddock_types::phrase;
 use paddock_vfs::content::FileContent;
 use paddock_vfs::{Dir, Stat};
@@ -52,7 +52,7 @@ impl ResolvedPath {
                     .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
                     .or_hint(phrase![Term::ListTool, " shows what is there"])
                     .or_hint("list the directory to see its entries"),
-                near => error.hint(format!("{DID_YOU_MEAN}{}?", near.join(", "))),
+                near => error.hint(format!("did you mean {}?", near.join(", "))).detail(Detail::SimilarPaths),
             }
         })
     }

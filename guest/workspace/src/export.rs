@@ -3,8 +3,8 @@
 
 use std::io;
 
-use globset::GlobSet;
 use paddock_search::glob;
+use paddock_search::globs::Globs;
 use paddock_search::hidden::Hidden;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
@@ -78,7 +78,7 @@ pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> 
 
 struct Collecting<'w> {
     workspace: &'w Workspace<'w>,
-    include: Option<GlobSet>,
+    include: Option<Globs>,
     max_bytes: u64,
     archive: tar::Builder<Vec<u8>>,
     files: u64,

@@ -315,6 +315,8 @@ fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, Strin
 
 /// Translates a line from git's syntax to that of globset: braces are literal, `[[:alpha:]]` is a class, and only
 /// unescaped trailing spaces are removed. Returns `None` if the line contains no rule.
+///
+/// As in git, `?` and a class match one byte; in globs of tool arguments they match a character.
 fn translate(line: &str) -> Option<String> {
     let line = trim_spaces(line);
     if line.is_empty() || line.starts_with('#') || matches!(line, "/" | "!" | "!/") {
@@ -347,7 +349,7 @@ fn translate(line: &str) -> Option<String> {
     let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
     if let Some(last) = out.chars().last().filter(bare) {
         out.pop();
-        out.extend(['[', last, ']']);
+        out.extend(['{', last, '}']);
     }
     Some(out)
 }

@@ -6,7 +6,6 @@
 
 use std::rc::Rc;
 
-use globset::Candidate;
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::response::Skipped;
@@ -360,9 +359,7 @@ impl<'w> Walk<'w> {
         if !self.options.hidden.shows(name) {
             return Some(Reason::Hidden);
         }
-        let below = || self.path.get(self.base..).unwrap_or_default();
-        if !self.options.exclude.is_empty() && self.options.exclude.is_match_candidate(&Candidate::from_bytes(below()))
-        {
+        if self.options.exclude.is_match(self.path.get(self.base..).unwrap_or_default()) {
             return Some(Reason::Own);
         }
         let rules = self.rules.as_ref()?;

@@ -204,7 +204,8 @@ record!(commands::Refused => response::Refused { path, cause });
 record!(commands::Session => response::Session { id, command, age_ms, running });
 record!(commands::Before => Before { path, kind, target, staged_file, mode });
 
-// Values exchanged between the coordinator and the workers of a search.
+// Values exchanged between the coordinator and the workers of a search. `SearchJob` has the `links` of a glob. The
+// other fields without a counterpart concern the page, which is the coordinator's.
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });
 variants!(request::GrepOutput => search::GrepOutput { Content, Files, Count });
 record!(request::Grep => search::GrepArgs {

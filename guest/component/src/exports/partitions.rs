@@ -66,12 +66,15 @@ impl partitions::Guest for Component {
         with_coordinator(|coordinator, origin| {
             let dialect = origin.dialect().to_owned();
             let (request, time_ms) = coordinator.job();
-            let search = match request {
-                Request::Grep(args) => partitions::Search::Grep(args.lower()),
-                Request::Glob(args) => partitions::Search::Glob(args.lower()),
+            let (search, links) = match request {
+                Request::Grep(args) => (partitions::Search::Grep(args.lower()), false),
+                Request::Glob(args) => {
+                    let links = args.links;
+                    (partitions::Search::Glob(args.lower()), links)
+                }
                 _ => return Err(wrong_role().lower()),
             };
-            Ok(partitions::SearchJob { dialect, search, time_ms })
+            Ok(partitions::SearchJob { dialect, search, links, time_ms })
         })?
     }
 
@@ -92,7 +95,11 @@ impl partitions::Guest for Component {
     }
 
     fn prepare_worker(job: partitions::SearchJob) -> std::result::Result<(), types::Error> {
-        prepare_worker(&job.dialect, job.search.lower(), job.time_ms).map_err(Convert::lower)
+        let mut request = job.search.lower();
+        if let Request::Glob(args) = &mut request {
+            args.links = job.links;
+        }
+        prepare_worker(&job.dialect, request, job.time_ms).map_err(Convert::lower)
     }
 
     fn search_partition(partition: String) -> std::result::Result<partitions::PartitionResult, types::Error> {

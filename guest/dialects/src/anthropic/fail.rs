@@ -1,6 +1,6 @@
 //! Errors in the wording of Claude's tools.
 
-use paddock_types::error::{Code, DID_YOU_MEAN, Detail, Term};
+use paddock_types::error::{Code, Detail, Term};
 use paddock_types::rendered::Rendered;
 use serde_json::json;
 
@@ -30,7 +30,8 @@ fn message(failed: &FailedCall<'_>) -> String {
             if error.code == Code::NotFound || (is_memory && !matches!(command.as_str(), "create" | "rename")) =>
         {
             let path = if path.is_empty() { failed.text("old_path") } else { path };
-            let near = error.hint.as_deref().filter(|hint| !is_memory && hint.starts_with(DID_YOU_MEAN));
+            let has_near = !is_memory && error.detail.as_deref() == Some(&Detail::SimilarPaths);
+            let near = error.hint.as_ref().filter(|_| has_near);
             let near = near.map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("The path {path} does not exist. Please provide a valid path.{near}")
         }

@@ -29,7 +29,7 @@ pub fn read(read: &Read, names: &Names) -> String {
         text.push_str(&read.content);
         text.push('\n');
     } else {
-        line_numbers::number(&mut text, &read.content, read.start_line, "|");
+        line_numbers::number(&mut text, &read.content, read.line_count(), read.start_line, "|");
     }
     if let Some(next) = read.next_offset {
         tail = continues(read, "offset", next);

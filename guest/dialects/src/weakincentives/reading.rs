@@ -44,23 +44,23 @@ pub fn read_file(context: &CallContext<'_>, response: Result<Response>) -> Resul
     }
     // The window of `content` after it was limited to the lines of the file, as in the original.
     let offset = context.args.whole("offset").min(read.total_lines.unwrap_or(u64::MAX));
-    let limit = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
     let value = json!({
         "path": read.path,
         "content": read.content,
         "total_lines": read.total_lines,
         "offset": offset,
-        "limit": limit,
+        "limit": read.line_count(),
     });
     let mut text = cut_lines(&read.content);
-    let mut next = read.next_offset;
+    let (mut lines, mut next) = (read.line_count(), read.next_offset);
     if let Some(end) = text.get(..text.floor_char_boundary(MESSAGE_BYTES)).and_then(|start| start.rfind('\n'))
         && text.len() > MESSAGE_BYTES
     {
-        text.truncate(end + 1);
-        next = Some(read.start_line + text.bytes().filter(|byte| *byte == b'\n').count() as u64);
+        text.truncate(end);
+        lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        next = Some(read.start_line + lines);
     }
-    let mut message = numbered(&text, read.end_line, read.start_line, "|");
+    let mut message = numbered(&text, lines, read.start_line, "|");
     message.push_str(&no_lines(&read));
     if let Some(next) = next {
         let _ = write!(message, "\n[there are more lines: offset={} continues]", next - 1);

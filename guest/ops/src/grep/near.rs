@@ -3,6 +3,7 @@
 use paddock_search::matcher::Matcher;
 use paddock_types::error::printable;
 use paddock_types::request::{self, GrepOutput, LetterCase};
+use paddock_types::response::GrepMatch;
 use paddock_workspace::Workspace;
 
 use super::Search;
@@ -30,12 +31,17 @@ pub fn notes(workspace: &Workspace<'_>, args: &request::Grep, files: u64, bytes:
 
 /// Returns a note about the first line that a looser pattern matches.
 fn near(workspace: &Workspace<'_>, args: &request::Grep) -> Option<String> {
-    let looser = advice::loosened(args)?;
-    let looser = request::Grep { output: GrepOutput::Content, limit: 1, before: 0, after: 0, ..looser };
-    let mut search = Search::begin(workspace, &looser).ok()?;
-    search.advance(usize::MAX);
-    let (page, _) = search.files.take();
-    let nearest = page.matches.first()?;
+    let (nearest, difference) = match advice::with_crlf(args).and_then(|with_crlf| first(workspace, with_crlf)) {
+        Some(nearest) => (nearest, "its CRLF line endings, which `\\r?\\n` in a regular expression matches"),
+        None => loosely(workspace, args)?,
+    };
+    Some(format!("line {} of `{}` would match but for {difference}", nearest.line, printable(&nearest.path)))
+}
+
+/// Returns the first line that matches if letter case and the kind of spaces, quotes and dashes are ignored, and how it
+/// differs.
+fn loosely(workspace: &Workspace<'_>, args: &request::Grep) -> Option<(GrepMatch, &'static str)> {
+    let nearest = first(workspace, advice::loosened(args)?)?;
     let matches = |args: &request::Grep| Some(Matcher::new(args).ok()?.find(nearest.text.as_bytes(), 0).is_some());
     if matches(args)? {
         return None;
@@ -43,5 +49,13 @@ fn near(workspace: &Workspace<'_>, args: &request::Grep) -> Option<String> {
     let folded = request::Grep { letter_case: LetterCase::Insensitive, ..args.clone() };
     let difference =
         if matches(&folded)? { "letter case" } else { "letter case or the kind of its spaces, quotes and dashes" };
-    Some(format!("line {} of `{}` would match but for {difference}", nearest.line, printable(&nearest.path)))
+    Some((nearest, difference))
+}
+
+/// Returns the first match.
+fn first(workspace: &Workspace<'_>, args: request::Grep) -> Option<GrepMatch> {
+    let args = request::Grep { output: GrepOutput::Content, limit: 1, before: 0, after: 0, ..args };
+    let mut search = Search::begin(workspace, &args).ok()?;
+    search.advance(usize::MAX);
+    search.files.take().0.matches.into_iter().next()
 }

@@ -17,6 +17,8 @@ pub enum Detail {
     Occurrences(String),
     /// The entry is a directory, and a file is required.
     IsDirectory,
+    /// The path does not exist, and the hint names similar paths.
+    SimilarPaths,
     /// The file that a patch changes does not exist.
     NoFileToPatch,
     /// The file does not contain the context of a hunk.

@@ -1,6 +1,6 @@
 //! Selection of the entries that a walk returns, and its start.
 
-use globset::GlobSet;
+use paddock_search::globs::Globs;
 use paddock_search::hidden::Hidden;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Options {
     /// Levels to descend; `None` is all.
     pub max_depth: Option<u32>,
     /// Entries to leave out, by paths below the top; a directory is left out with its content.
-    pub exclude: GlobSet,
+    pub exclude: Globs,
     /// Names of the only entries to visit, one per level, on the first levels.
     pub prefix: Vec<String>,
     /// Start of the walk; `None` is the top.
