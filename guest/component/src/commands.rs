@@ -77,7 +77,9 @@ fn listed(mut ran: Ran, changes: &[Change]) -> Ran {
 
 /// Checks a command and returns it with an existing working directory, time within the limits, and approval.
 fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
-    let Request::Command(command) = request else { return Err(paddock_dialects::answer::CallContext::mixed_up()) };
+    let Request::Command(command) = request else {
+        return Err(paddock_dialects::dialect::answer::CallContext::mixed_up());
+    };
     let limits = &workspace.policy.commands;
     if !limits.enabled {
         return Err(command::not_enabled());
@@ -99,6 +101,6 @@ fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
     approval::check(workspace, &settled)?;
     match settled {
         Request::Command(command) => Ok(command),
-        _ => Err(paddock_dialects::answer::CallContext::mixed_up()),
+        _ => Err(paddock_dialects::dialect::answer::CallContext::mixed_up()),
     }
 }

@@ -16,8 +16,9 @@ mod session;
 use std::cell::Cell;
 
 use paddock_dialects::call::Call;
-use paddock_dialects::registry::{DIALECTS, Tool, Toolset};
-use paddock_dialects::spec::ToolTraits;
+use paddock_dialects::dialect::spec::ToolTraits;
+use paddock_dialects::dialect::toolset::{Tool, Toolset};
+use paddock_dialects::registry::DIALECTS;
 use paddock_dialects::{call, registry, schema};
 use paddock_ops::{audit, overlay};
 use paddock_types::accessed_paths::AccessedPaths;

@@ -151,7 +151,8 @@ fn a_pattern_without_a_match() {
 #[test]
 fn a_pattern_over_lines_that_end_with_crlf() {
     let fixture = files(&[("a.txt", "one\r\ntwo\r\nthree\r\n")]);
-    let note = "line 1 of `a.txt` would match but for its CRLF line endings, which `\\r?\\n` in a regular expression matches";
+    let note =
+        "line 1 of `a.txt` would match but for its CRLF line endings, which `\\r?\\n` in a regular expression matches";
     let search = json!({"pattern": "one\\ntwo", "multiline": true});
     fixture.says("paddock", "grep", search, note);
     fixture.says("paddock", "grep", json!({"pattern": "e\ntwo", "fixed": true, "multiline": true}), note);

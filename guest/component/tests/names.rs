@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddock_dialects::Dialect;
 use paddock_dialects::call::Call;
+use paddock_dialects::dialect::Dialect;
+use paddock_dialects::dialect::spec::ToolSpec;
 use paddock_dialects::param::{Param, ParamKind};
 use paddock_dialects::registry::DIALECTS;
-use paddock_dialects::spec::ToolSpec;
 use paddock_guest::engine;
 use paddock_types::entry::Time;
 use paddock_types::error::{Error, NameCase, Term, TypedNames};

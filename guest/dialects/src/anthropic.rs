@@ -6,10 +6,10 @@ use paddock_types::request;
 use paddock_types::request::{ReadMode, Request};
 use paddock_types::response::Response;
 
-use crate::Dialect;
 use crate::args::Args;
+use crate::dialect::Dialect;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, Param, ParamKind, choice, optional, signed};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod fail;
 mod memory;

@@ -10,11 +10,12 @@ use paddock_types::response::{ReadOutcome, Response};
 use paddock_types::time::rfc3339_seconds;
 use paddock_workspace::Workspace;
 
-use crate::answer::CallContext;
 use crate::args::Args;
-use crate::failed_call::FailedCall;
-use crate::registry::{Tool, Toolset};
-use crate::{Names, paddock, registry};
+use crate::dialect::Names;
+use crate::dialect::answer::CallContext;
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::toolset::{Tool, Toolset};
+use crate::{paddock, registry};
 
 /// A call whose arguments match its tool.
 pub struct Call {
@@ -43,7 +44,7 @@ impl Call {
         let tools = Rc::new(registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?);
         let Some(tool) = tools.entry(name) else {
             let error = ErrorText::from(tools.unknown_tool(name, has_commands()));
-            let failure = tools.first().failure;
+            let failure = tools.first().unwrap_or(&paddock::DIALECT).failure;
             let reported = failure(&FailedCall { tool: None, args: None, error: &error });
             return Err(Box::new(Outcome::reported(reported, Some(error), Vec::new())));
         };

@@ -9,13 +9,14 @@ use paddock_types::request::{LetterCase, Request};
 use paddock_types::response::Response;
 use serde_json::{Value, json};
 
-use crate::answer::{CallContext, take, words};
 use crate::args::Args;
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::{CallContext, take, words};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::line_numbers;
 use crate::param::{DefaultValue, MAX, flag, objects, optional, required, text, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{endings, left_out, no_lines, with_notes};
-use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =

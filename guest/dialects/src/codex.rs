@@ -11,13 +11,14 @@ use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use serde_json::json;
 
-use crate::answer::{CallContext, take, words};
 use crate::args::Args;
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::{CallContext, take, words};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::line_numbers;
 use crate::param::{DefaultValue, MAX, Param, ParamKind, choice, flag, optional, required, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{continuation, with_notes};
-use crate::{Dialect, line_numbers};
 
 mod commands;
 

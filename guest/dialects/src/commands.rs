@@ -4,8 +4,8 @@ use paddock_types::error::{Result, Term, Vocabulary, printable};
 use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 use paddock_types::response::{Captured, ChangeKind, Ran, Sessions, Unread};
 
-use crate::Names;
 use crate::args::Args;
+use crate::dialect::Names;
 use crate::param::{DefaultValue, Param, optional, whole};
 
 /// Maximum number of changes that a text names.

@@ -11,12 +11,12 @@ use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use serde_json::{Value, json};
 
-use crate::Dialect;
-use crate::answer::{CallContext, take, words};
 use crate::args::Args;
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::{CallContext, take, words};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, MAX, choice, required, text, texts, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod commands;
 

@@ -8,11 +8,11 @@ use paddock_types::response::{ReadOutcome, Response};
 use paddock_types::{request, response};
 use serde_json::{Value, json};
 
-use crate::Dialect;
-use crate::answer::{CallContext, take, words};
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::{CallContext, take, words};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, choice, flag, objects, required, texts, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::with_notes;
 
 mod render;

@@ -9,12 +9,12 @@ use paddock_types::request::{Matching, Request};
 use paddock_types::response::Response;
 use serde_json::json;
 
-use crate::Dialect;
-use crate::answer::{CallContext, words};
 use crate::args::Args;
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::{CallContext, words};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, Param, ParamKind, choice, optional, required};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::with_notes;
 
 /// Definition of the dialect.

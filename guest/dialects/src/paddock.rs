@@ -6,12 +6,14 @@ use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
 
-use crate::answer::CallContext;
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::CallContext;
+use crate::dialect::answer::{self, to_json};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, MAX, MAX_PAGE, Param, choice, flag, objects, optional, required, text, texts, whole};
 use crate::schema::generated;
-use crate::spec::{Output, ToolSpec, ToolTraits};
-use crate::{Dialect, answer, text as words, to_json};
+use crate::text as words;
 
 mod commands;
 mod requests;

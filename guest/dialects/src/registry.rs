@@ -1,12 +1,11 @@
 //! Lookup of dialects by name, and lists of tools that combine several dialects.
 
-use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::error::{Code, Error, Result};
 
-use crate::argument_names::nearest;
-use crate::spec::ToolSpec;
+use crate::dialect::Dialect;
+use crate::dialect::toolset::{Toolset, unknown};
 use crate::{
-    Dialect, anthropic, chorus, codex, dispatch, dotnet_prompt, is_called, lincona, mcp_filesystem, openai, paddock,
-    weakincentives,
+    anthropic, chorus, codex, dispatch, dotnet_prompt, lincona, mcp_filesystem, openai, paddock, weakincentives,
 };
 
 /// All dialects.
@@ -23,22 +22,6 @@ pub const DIALECTS: &[Dialect] = &[
     openai::DIALECT,
 ];
 
-/// Tools of one dialect, or of several that the caller combines.
-pub struct Toolset {
-    /// Name by which the caller selects the tools.
-    pub name: String,
-    tools: Vec<Tool>,
-}
-
-/// A tool, and the dialect that decodes and answers its calls.
-#[derive(Clone, Copy)]
-pub struct Tool {
-    /// The dialect.
-    pub dialect: &'static Dialect,
-    /// Row of the dialect's table.
-    pub spec: &'static ToolSpec,
-}
-
 /// Returns the tools that `list` names: items separated by commas. An item is the name of a dialect, which stands for
 /// all its tools; `DIALECT:TOOL`; or, after such an item, the name of a further tool of the same dialect. A bare name
 /// that is both a dialect and a tool is the dialect.
@@ -48,7 +31,7 @@ pub struct Tool {
 /// `Code::UnknownDialect` or `Code::UnknownTool` for a name that nothing has, `Code::InvalidArgument` if two tools have
 /// the same name.
 pub fn find(list: &str) -> Result<Toolset> {
-    let mut set = Toolset { name: list.to_owned(), tools: Vec::new() };
+    let mut set = Toolset::new(list);
     let mut selected = None;
     for item in list.split(',') {
         let (name, tool) = item.split_once(':').map_or((item, None), |(name, tool)| (name, Some(tool)));
@@ -96,125 +79,4 @@ fn names() -> Vec<&'static str> {
         names.push(dialect.name);
     }
     names
-}
-
-/// Returns the error of a name that is not in `candidates`, with the nearest one. The hint lists the candidates after
-/// the first `unlisted` ones.
-fn unknown(code: Code, message: String, name: &str, kind: &str, candidates: Vec<&str>, unlisted: usize) -> Error {
-    let all = candidates.get(unlisted..).unwrap_or_default().join(", ");
-    let hint = match nearest(name, &candidates) {
-        Some(near) => format!("did you mean `{near}`? The {kind} are {all}"),
-        None => format!("the {kind} are {all}"),
-    };
-    Error::new(code, message).hint(hint)
-}
-
-impl Toolset {
-    /// Adds a tool. Fails if the list has a tool of the same name.
-    fn add(&mut self, dialect: &'static Dialect, spec: &'static ToolSpec) -> Result<()> {
-        let Some(other) = self.namesake(spec.name) else {
-            self.tools.push(Tool { dialect, spec });
-            return Ok(());
-        };
-        let message = format!(
-            "the tool `{}` of the dialect `{}` and the tool `{}` of the dialect `{}` have the same name",
-            other.spec.name, other.dialect.name, spec.name, dialect.name
-        );
-        Err(Error::new(Code::InvalidArgument, message)
-            .hint(format!("name the tools that you need of one dialect, as in `{}:TOOL,TOOL`", dialect.name)))
-    }
-
-    /// Adds the tools of a dialect, whose names differ from each other.
-    fn add_all(&mut self, dialect: &'static Dialect) -> Result<()> {
-        // Nearly every call has one dialect, and needs no comparison of names.
-        let is_first = self.tools.is_empty();
-        for tools in [dialect.tools, dialect.commands] {
-            for spec in tools {
-                match is_first {
-                    true => self.tools.push(Tool { dialect, spec }),
-                    false => self.add(dialect, spec)?,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the error of a name that no tool has. `commands` is whether the caller has the tools that run commands.
-    pub fn unknown_tool(&self, name: &str, commands: bool) -> Error {
-        let mut candidates = Vec::new();
-        for tool in self.listed(commands) {
-            candidates.push(tool.spec.name);
-        }
-        unknown(Code::UnknownTool, format!("there is no tool `{name}`"), name, "tools", candidates, 0)
-    }
-
-    /// Returns the first dialect, which renders errors of no tool.
-    pub fn first(&self) -> &'static Dialect {
-        self.tools.first().map_or(&paddock::DIALECT, |tool| tool.dialect)
-    }
-
-    /// Returns whether the dialect's tool of this name is one of the tools.
-    fn has(&self, dialect: &Dialect, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.dialect.name == dialect.name && tool.spec.name == name)
-    }
-
-    /// Returns the name of a tool that the list has. The names of `dialect` come first.
-    pub fn name_of(&self, term: Term, dialect: &Dialect) -> Option<&'static str> {
-        let own = self.name_in(term, dialect);
-        if own.is_some() {
-            return own;
-        }
-        self.tools.iter().find_map(|tool| self.name_in(term, tool.dialect))
-    }
-
-    fn name_in(&self, term: Term, dialect: &Dialect) -> Option<&'static str> {
-        for (known, name) in dialect.names {
-            // A name can contain arguments after the name of the tool.
-            if *known == term && self.has(dialect, name.split('`').next().unwrap_or_default()) {
-                return Some(name);
-            }
-        }
-        None
-    }
-
-    /// Returns the tool that calls by this name. A `.` in the tool's name may be replaced by `_`, for clients that allow
-    /// only letters, digits, `_` and `-`.
-    pub fn entry(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|tool| is_called(tool.spec.name, name)).copied()
-    }
-
-    /// Returns the tool of which a call would be one of the tool `name` too.
-    fn namesake(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|tool| is_called(tool.spec.name, name) || is_called(name, tool.spec.name)).copied()
-    }
-
-    /// Returns the row of the tool that calls by this name.
-    pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
-        self.entry(name).map(|tool| tool.spec)
-    }
-
-    /// Returns the listed tools, with or without those that are listed only if commands are enabled.
-    pub fn listed(&self, with_commands: bool) -> Vec<Tool> {
-        let mut listed = Vec::new();
-        for tool in &self.tools {
-            if with_commands || !tool.dialect.commands.iter().any(|command| command.name == tool.spec.name) {
-                listed.push(*tool);
-            }
-        }
-        listed
-    }
-
-    /// Returns the description of a tool, without sentences that name a tool of its dialect that is not in the list.
-    pub fn description(&self, tool: Tool) -> String {
-        let Tool { dialect, spec } = tool;
-        // Names without `_`, such as `read`, are words too.
-        let is_absent = |other: &ToolSpec| other.name.contains('_') && !self.has(dialect, other.name);
-        let mut description = String::new();
-        for sentence in spec.description.split_inclusive('.') {
-            if !dialect.tools.iter().any(|other| is_absent(other) && sentence.contains(other.name)) {
-                description.push_str(sentence);
-            }
-        }
-        description
-    }
 }

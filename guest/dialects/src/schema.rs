@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::dialect::spec::{Output, ResultSchema};
 use crate::param::{DefaultValue, Param, ParamKind};
-use crate::spec::{Output, ResultSchema};
 
 /// Upper bounds at or above this value are omitted from schemas.
 const TELLING_MAX: u64 = 1_000;

@@ -10,8 +10,9 @@ use paddock_types::response::{
     Transfer, Unpack,
 };
 
+use crate::commands;
+use crate::dialect::Names;
 use crate::text::listing::with_tail;
-use crate::{Names, commands};
 
 pub mod listing;
 pub mod reading;

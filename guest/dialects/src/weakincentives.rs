@@ -10,12 +10,12 @@ use paddock_types::request::Request;
 use paddock_types::response::Response;
 use serde_json::{Value, json};
 
-use crate::Dialect;
-use crate::answer::{CallContext, take, words};
 use crate::args::Args;
-use crate::failed_call::FailedCall;
+use crate::dialect::Dialect;
+use crate::dialect::answer::{CallContext, take, words};
+use crate::dialect::failed_call::FailedCall;
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, MAX, Param, flag, optional, required, signed, text, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::render;
 
 mod commands;

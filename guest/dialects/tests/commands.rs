@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use paddock_dialects::commands::{quoted, remarks, sessions};
+use paddock_dialects::dialect::Names;
 use paddock_dialects::registry::find;
-use paddock_dialects::{Names, codex, commands, paddock};
+use paddock_dialects::{codex, commands, paddock};
 use paddock_types::response::{Captured, Change, ChangeKind, Ran, Refused, Session, Sessions, Unread};
 
 fn captured(text: &str) -> Captured {

@@ -40,7 +40,7 @@ fn forms_with_one_reading_are_accepted() {
 
 #[test]
 fn lines_by_their_first_and_last_number() {
-    let read = |dialect: &paddock_dialects::Dialect, arguments: serde_json::Value| {
+    let read = |dialect: &paddock_dialects::dialect::Dialect, arguments: serde_json::Value| {
         let tool = dialect.tool("read_file").unwrap();
         let mut arguments = arguments;
         arguments["path"] = json!("f");

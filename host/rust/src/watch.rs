@@ -253,7 +253,8 @@ fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
         1 => "the change was made".to_owned(),
         count => format!("the {count} changes were made"),
     };
-    let message = format!("the result is withheld, because its record cannot be written to the audit: {cause}; {changes_text}");
+    let message =
+        format!("the result is withheld, because its record cannot be written to the audit: {cause}; {changes_text}");
     ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to check the audit file")
 }
 

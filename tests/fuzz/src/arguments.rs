@@ -1,7 +1,7 @@
 //! Arguments of every tool of every dialect: each call returns, and a call that only reads changes nothing.
 
+use paddock_dialects::dialect::spec::ToolTraits;
 use paddock_dialects::registry::DIALECTS;
-use paddock_dialects::spec::ToolTraits;
 
 use crate::fixture::Fixture;
 

@@ -230,7 +230,9 @@ fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<
                 known.entry((above, name::key(component))).or_insert((next, component, Node::Implied));
             above = *id;
             match (*there, node) {
-                _ if *spelled != component => return refuse("has a name that differs from another one only in letter case"),
+                _ if *spelled != component => {
+                    return refuse("has a name that differs from another one only in letter case");
+                }
                 (Node::File, _) | (_, Node::File) if above != next => {
                     return refuse("occurs twice, or is both a file and a directory");
                 }

@@ -4,9 +4,9 @@ use paddock_types::error::{Code, Detail, Term};
 use paddock_types::rendered::Rendered;
 use serde_json::json;
 
-use crate::answer::words;
 use crate::anthropic::{MEMORY, MEMORY_ROOT};
-use crate::failed_call::FailedCall;
+use crate::dialect::answer::words;
+use crate::dialect::failed_call::FailedCall;
 
 pub fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = message(failed);

@@ -8,10 +8,10 @@ use paddock_types::request::Request;
 use paddock_types::response::Response;
 use paddock_types::{request, response};
 
-use crate::answer::CallContext;
 use crate::anthropic::render::{lines, more_lines, reported};
 use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, range};
 use crate::args::Args;
+use crate::dialect::answer::CallContext;
 use crate::text::with_notes;
 
 pub fn request(args: &Args) -> Result<Request> {

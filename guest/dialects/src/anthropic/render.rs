@@ -7,9 +7,9 @@ use paddock_types::response;
 use paddock_types::response::Response;
 use serde_json::json;
 
-use crate::answer::CallContext;
 use crate::anthropic::{range, viewed};
 use crate::args::Args;
+use crate::dialect::answer::CallContext;
 use crate::text::{endings, with_notes};
 
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";

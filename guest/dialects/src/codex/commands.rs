@@ -7,11 +7,11 @@ use paddock_types::request::{Command, Request, Start};
 use paddock_types::response::Response;
 use serde_json::{Value, json};
 
-use crate::answer::{CallContext, take};
 use crate::args::Args;
 use crate::commands::{output, quote, remarks, request, start, write};
+use crate::dialect::answer::{CallContext, take};
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, Param, flag, optional, required, text, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 /// Minimum and maximum wait time of a call, in milliseconds.
 const YIELD_MS: (u64, u64) = (250, 30_000);

@@ -4,7 +4,7 @@ use paddock_types::entry::Kind;
 use paddock_types::response;
 use serde_json::{Map, Value, json};
 
-use crate::spec::ResultSchema;
+use crate::dialect::spec::ResultSchema;
 
 /// Members of the metadata of a file or directory.
 pub const METADATA: &[(&str, ResultSchema)] = &[

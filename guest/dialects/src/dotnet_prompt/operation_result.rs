@@ -5,9 +5,9 @@ use paddock_types::request;
 use paddock_types::response::Response;
 use serde_json::Value;
 
-use crate::answer::CallContext;
 use crate::args::Args;
-use crate::spec::{Output, ResultSchema};
+use crate::dialect::answer::CallContext;
+use crate::dialect::spec::{Output, ResultSchema};
 use crate::text::render;
 
 /// Schema of the result.

@@ -7,10 +7,10 @@ use paddock_types::request::Command;
 use paddock_types::response::{Change, Ran, Response};
 use serde_json::{Value, json};
 
-use crate::answer::{CallContext, take};
 use crate::commands::{MAX_OUTPUT_PARAM, YIELD, request, shell, start, text, word, write};
+use crate::dialect::answer::{CallContext, take};
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, optional, required, text as text_or, whole};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 const TERMINAL: Output = Output::ResultSchema(&ResultSchema::Object(&[
     ("status", ResultSchema::Words(&["success", "error"])),

@@ -7,7 +7,7 @@ use paddock_types::error::{Term, Vocabulary};
 use paddock_types::response::{Entry, List, Stat, TreeNode};
 use serde_json::{Value, json};
 
-use crate::answer::CallContext;
+use crate::dialect::answer::CallContext;
 
 /// Returns the allowed directories by their names on the host: the one that the caller gave, and the one without links.
 pub fn roots(context: &CallContext<'_>) -> Vec<String> {

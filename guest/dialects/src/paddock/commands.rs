@@ -5,10 +5,10 @@ use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 
 use crate::args::Args;
 use crate::commands::{MAX_OUTPUT, MAX_OUTPUT_PARAM, MAX_YIELD_MS, SIZE, WORKDIR, request, run, shell, start, write};
+use crate::dialect::spec::{Output, ToolSpec, ToolTraits};
 use crate::paddock::answer;
 use crate::param::{DefaultValue, MAX, Param, flag, required, text, texts, whole};
 use crate::schema::generated;
-use crate::spec::{Output, ToolSpec, ToolTraits};
 
 /// Maximum value of `timeout_ms`; the policy may set a lower limit.
 const MAX_TIME_MS: u64 = 86_400_000;

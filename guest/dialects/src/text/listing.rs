@@ -6,7 +6,7 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{Changes, ContextLine, Glob, Grep, GrepMatch, List, Skipped, Tree, TreeNode};
 
-use crate::Names;
+use crate::dialect::Names;
 use crate::text::{counted, with_notes};
 
 /// Renders a directory listing.

@@ -7,9 +7,10 @@ use paddock_types::digest::short_etag;
 use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{Read, ReadMany, ReadOutcome};
 
+use crate::dialect::Names;
+use crate::line_numbers;
 use crate::text::hunks;
 use crate::text::listing::with_tail;
-use crate::{Names, line_numbers};
 
 /// Renders the lines or bytes of a file.
 pub fn read(read: &Read, names: &Names) -> String {

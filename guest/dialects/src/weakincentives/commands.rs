@@ -7,11 +7,11 @@ use paddock_types::request::{Command, Request, Run, Script};
 use paddock_types::response::{Ran, Response};
 use serde_json::{Value, json};
 
-use crate::answer::{CallContext, take};
 use crate::args::Args;
 use crate::commands::{quote, quoted, remarks, request, run};
+use crate::dialect::answer::{CallContext, take};
+use crate::dialect::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::param::{DefaultValue, Param, ParamKind, flag, optional, required, texts};
-use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::weakincentives::reported;
 
 /// Bounds to which `timeout_seconds` is clamped.

@@ -9,8 +9,8 @@ use paddock_types::request::Request;
 use paddock_types::response::Response;
 use serde_json::json;
 
-use crate::answer::{CallContext, take};
 use crate::args::Args;
+use crate::dialect::answer::{CallContext, take};
 use crate::line_numbers::{cut_lines, numbered};
 use crate::text::{endings, no_lines};
 use crate::weakincentives::paths::named;

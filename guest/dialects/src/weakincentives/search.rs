@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use paddock_text::page::CUT_SUFFIX;
 
-use crate::answer::{CallContext, take};
+use crate::dialect::answer::{CallContext, take};
 use crate::text::render;
 use crate::weakincentives::{MAX_ENTRIES, reported};
 

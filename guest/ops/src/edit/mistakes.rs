@@ -68,12 +68,7 @@ pub fn no_edits() -> Error {
 pub fn check(edit: &Replacement) -> Result<()> {
     if edit.old_text.is_empty() {
         return Err(Error::new(Code::InvalidArgument, phrase![Term::OldText, " is empty"])
-            .hint(phrase![
-                "to insert, give the adjacent text as ",
-                Term::OldText,
-                " and repeat it in ",
-                Term::NewText
-            ])
+            .hint(phrase!["to insert, give the adjacent text as ", Term::OldText, " and repeat it in ", Term::NewText])
             .also_hint(phrase![Term::WriteTool, " replaces a whole file"]));
     }
     if edit.old_text == edit.new_text {

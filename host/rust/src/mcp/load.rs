@@ -101,7 +101,9 @@ impl Load {
     pub(super) fn begin_listener(&self, id: RequestId, weight: usize) -> Result<(), String> {
         let mut state = self.lock();
         if weight > MAX_LISTENER_WEIGHT {
-            return Err(format!("the request is too large: the weight of its bytes and values is at most {MAX_LISTENER_WEIGHT}"));
+            return Err(format!(
+                "the request is too large: the weight of its bytes and values is at most {MAX_LISTENER_WEIGHT}"
+            ));
         }
         if state.listeners >= MAX_LISTENERS {
             return Err(format!("there are {MAX_LISTENERS} `subscriptions/listen` requests already; cancel one first"));

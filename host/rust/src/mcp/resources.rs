@@ -247,7 +247,9 @@ async fn call<T: DeserializeOwned>(workspace: &Workspace, tool: &str, arguments:
         return Err(error);
     }
     let result = serde_json::from_str(outcome.result.get());
-    result.map_err(|cause| error(ErrorCode::Io, format!("the result of `{tool}` has an unexpected form: {cause}"), "report this"))
+    result.map_err(|cause| {
+        error(ErrorCode::Io, format!("the result of `{tool}` has an unexpected form: {cause}"), "report this")
+    })
 }
 
 fn error(code: ErrorCode, message: String, hint: &str) -> ToolError {

@@ -3,8 +3,9 @@
 use paddock_types::error::{Code, Error, ErrorText};
 use paddock_types::path::below;
 use paddock_workspace::Root;
+use serde::Serialize;
 
-use crate::Names;
+use super::Names;
 use crate::args::Args;
 
 /// Call context from which an answer is rendered, in addition to the response. It gives no access to the workspace:
@@ -48,13 +49,18 @@ pub fn words(error: &ErrorText) -> String {
     }
 }
 
+/// Serializes a value of this crate as JSON. Such values cannot fail to serialize.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// Unwraps the response variant `$variant`, or returns the error of the call.
 macro_rules! take {
     ($variant:ident, $response:expr) => {
         match $response? {
             paddock_types::response::Response::$variant(answer) => answer,
-            _ => return Err($crate::answer::CallContext::mixed_up()),
+            _ => return Err($crate::dialect::answer::CallContext::mixed_up()),
         }
     };
 }
-pub(super) use take;
+pub(crate) use take;

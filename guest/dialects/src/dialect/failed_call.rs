@@ -3,7 +3,7 @@
 use paddock_types::error::ErrorText;
 
 use crate::args::Args;
-use crate::spec::ToolSpec;
+use crate::dialect::spec::ToolSpec;
 
 /// A failed call.
 pub struct FailedCall<'c> {

@@ -8,8 +8,8 @@ use paddock_types::rendered::Rendered;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
 
-use crate::answer::CallContext;
 use crate::args::Args;
+use crate::dialect::answer::CallContext;
 use crate::param::Param;
 
 /// A tool.
