@@ -65,7 +65,7 @@ pub struct Hunk<'p> {
     pub line: usize,
     /// Lines of the hunk, in order.
     pub rows: Vec<Row<'p>>,
-    /// Mistake of the header that was corrected, as a clause.
+    /// Mistake of the header in spite of which the hunk applies, as a clause.
     pub mistake: Option<&'static str>,
 }
 
@@ -112,7 +112,7 @@ pub enum Where<'p> {
     /// At this line, from 1, and nowhere else; after this line if the hunk has no old lines. The hunk also states whether
     /// the file ends with a newline.
     Line(usize),
-    /// At the location of the old lines. The final newline is kept.
+    /// At the location of the old lines. A final newline is kept unless a row states the end of the file.
     Search {
         /// Lines above the location, in order.
         anchors: Vec<&'p str>,

@@ -188,7 +188,7 @@ mod tests {
         ] {
             let error = Glob::parse(glob, || Term::Pattern.into(), &[]).err().unwrap();
             assert!(error.message().contains(syntax), "{glob}: {error:?}");
-            let excluded = exclusion(&[glob.to_owned()], || Term::Exclude.into(), &[]).unwrap_err();
+            let excluded = exclusion(&[glob.to_owned()], || Term::Exclude.into(), &[]).err().unwrap();
             assert!(excluded.message().contains(syntax), "{glob}: {excluded:?}");
         }
     }

@@ -50,11 +50,6 @@ impl Globs {
         (!self.set.is_empty() && self.set.is_match_candidate(&Candidate::from_bytes(path)))
             || self.by_character.as_ref().is_some_and(|regex| regex.is_match(path))
     }
-
-    /// Returns whether there is no glob.
-    pub fn is_empty(&self) -> bool {
-        self.set.is_empty() && self.by_character.is_none()
-    }
 }
 
 /// Rewrites character classes so that they do not match `/`.

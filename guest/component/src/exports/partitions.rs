@@ -95,7 +95,7 @@ impl partitions::Guest for Component {
     }
 
     fn prepare_worker(job: partitions::SearchJob) -> std::result::Result<(), types::Error> {
-        let mut request = job.search.lower();
+        let mut request: Request = job.search.lower();
         if let Request::Glob(args) = &mut request {
             args.links = job.links;
         }

@@ -56,7 +56,23 @@ fn git(dir: &Path, args: &[&str]) -> String {
 
 fn random_tree(random: &mut Random) -> Vec<(String, String)> {
     const NAMES: &[&str] = &[
-        "a", "b", "foo", "bar", "foo.txt", "a b", ".hid", "b.o", "{a,b}", "x#y", "#c", "!d", "tail ", "ä", "[z]", "A",
+        "a",
+        "b",
+        "foo",
+        "bar",
+        "foo.txt",
+        "a b",
+        ".hid",
+        "b.o",
+        "{a,b}",
+        "x#y",
+        "#c",
+        "!d",
+        "tail ",
+        "ä",
+        "[z]",
+        "A",
+        "w\u{3000}",
     ];
     let mut dirs = vec![String::new()];
     for _ in 0..random.below(8) {
@@ -137,6 +153,7 @@ fn random_rules(random: &mut Random) -> String {
         "!a/b",
         "foo\\",
         "foo\t",
+        "w\u{3000}",
         "**/a/**",
         "a/**",
         "**/b/",
