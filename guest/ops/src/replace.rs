@@ -181,7 +181,7 @@ enum Matching {
     /// It can be changed.
     Planned(Planned),
     /// The file cannot be changed, for this reason.
-    Unchangeable(Error),
+    Unchangeable(Box<Error>),
 }
 
 impl Replacements<'_> {
@@ -199,7 +199,7 @@ impl Replacements<'_> {
             Read::Text(bytes) => match self.matching(resolved, bytes)? {
                 None => Ok(()),
                 Some(Matching::Planned(file)) => self.add(file),
-                Some(Matching::Unchangeable(error)) => Err(error),
+                Some(Matching::Unchangeable(error)) => Err(*error),
             },
             Read::Binary(bytes) => Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes)),
             Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, OPERATION, size)),
@@ -278,7 +278,7 @@ impl Replacements<'_> {
             .and_then(|()| new.map_err(|loss| loss.at(OPERATION, &resolved.requested_path)));
         let new = match new {
             Ok(new) => new,
-            Err(error) => return Ok(Some(Matching::Unchangeable(error))),
+            Err(error) => return Ok(Some(Matching::Unchangeable(Box::new(error)))),
         };
         let count = splices.len() as u64;
         let is_excluded = self.excluded.has(&resolved.path);
