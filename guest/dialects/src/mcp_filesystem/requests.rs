@@ -83,7 +83,7 @@ pub(super) fn search(args: &Args) -> Result<Request> {
 /// `*` matches at any depth.
 pub(super) fn excluded(args: &Args, is_tree: bool) -> Vec<String> {
     let mut globs = args.texts("excludePatterns");
-    globs.retain(|glob| !glob.is_empty());
+    globs.retain(|glob| !matches!(glob.as_str(), "" | "."));
     for glob in &mut globs {
         let prefix = if is_tree && !glob.contains('*') { "**/" } else { "./" };
         anchor(glob, prefix);
