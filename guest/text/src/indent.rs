@@ -216,7 +216,8 @@ fn g() {
         assert_eq!(block_of(python, 6, whole), (3, 8));
         let c = "int f(int a,\n      int b)\n{\n    one();\n}\nint x;\n";
         assert_eq!(block_of(c, 4, whole), (1, 5));
-        let class = "def f(\n    a,\n):\n    return a\n\n\nclass C:\n    def m(self,\n          x):\n        return x\n";
+        let class =
+            "def f(\n    a,\n):\n    return a\n\n\nclass C:\n    def m(self,\n          x):\n        return x\n";
         assert_eq!(block_of(class, 10, Options { max_levels: 0, ..whole }), (7, 10));
         assert_eq!(block_of(class, 10, whole), (8, 10));
         let head = "fn f() {\n    a();\n}\n// G.\nfn g<T>()\nwhere\n    T: A,\n{\n    b();\n}\nfn h() {}\n";
