@@ -337,6 +337,12 @@ fn usage(tool: &str, params: &[Param]) -> String {
 
 /// Formats a value for a message: its type, and the value itself if it is short.
 fn quoted_value(value: &Value) -> String {
+    if let Value::String(json) = value
+        && serde_json::from_str::<Value>(json).is_ok()
+        && let Some(name) = repeated_name(json)
+    {
+        return format!("JSON that has `{}` twice in one object", printable(&excerpt(&name)));
+    }
     let text = value.to_string();
     match value {
         Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),
