@@ -366,3 +366,16 @@ fn a_closed_pipe_is_no_failure() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(output.stderr.is_empty());
 }
+
+#[test]
+fn a_history_says_that_it_has_more() {
+    let cli = Cli::new();
+    for path in ["1", "2", "3"] {
+        assert_eq!(cli.call(&["write_file", &json!({"path": path, "content": "x"}).to_string()]).0, 0);
+    }
+    for (limit, more) in [("2", "paddock: there are changes before these: `--limit 4` lists more\n"), ("3", "")] {
+        let history = cli.run(&["history", "--limit", limit]);
+        assert_eq!(str::from_utf8(&history.stdout).unwrap().lines().count().to_string(), limit);
+        assert_eq!(str::from_utf8(&history.stderr).unwrap(), more);
+    }
+}

@@ -152,6 +152,12 @@ export const DIFFERENT = [
     hold: (theirs, ours) => assert.ok(theirs.ok && !ours.ok && ours.tree.has("f")),
   },
   {
+    reason: "a path is not a file and a directory in one patch, also if it moves the file",
+    tree: { f: "a\n" },
+    patch: envelope("*** Update File: f", "*** Move to: n n", "@@", "-a", "+b", "*** Update File: n n", "*** Move to: f/x", "@@", "-b", "+c"),
+    hold: (theirs, ours) => assert.ok(theirs.ok && !ours.ok && ours.tree.has("f")),
+  },
+  {
     reason: "a binary file is not patched",
     tree: { f: "\u0000\u0001\nb\n" },
     patch: update("@@", "-b", "+c"),

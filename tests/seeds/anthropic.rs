@@ -46,6 +46,7 @@ fn view() {
         (json!([0, 1]), "Its first element `0`"),
         (json!([9, 10]), "Its first element `9`"),
         (json!([3, 2]), "larger or equal than its first `3`"),
+        (json!([1, -5]), "larger or equal than its first `1`"),
         (json!([1, 4]), "smaller than the number of lines in the file: `3`"),
     ] {
         let wrong = error(&fixture, json!({"command": "view", "path": "a.txt", "view_range": range}));

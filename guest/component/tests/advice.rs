@@ -128,6 +128,10 @@ fn a_glob_that_matches_elsewhere() {
     fixture.says("weakincentives", "glob", json!({"pattern": "*.rs,*.md"}), "`{*.rs,*.md}` matches each of these");
     fixture.says("weakincentives", "glob", json!({"pattern": "!*.md"}), "excludes nothing");
     fixture.says("weakincentives", "grep", json!({"pattern": "f", "glob_filter": "*.rs,*.md"}), "`{*.rs,*.md}`");
+    let directory = "`src` is a directory; `src/**` matches";
+    fixture.says("weakincentives", "glob", json!({"pattern": "src"}), directory);
+    fixture.says("weakincentives", "grep", json!({"pattern": "f", "glob_filter": "src/"}), "lib.rs");
+    fixture.says("weakincentives", "grep", json!({"pattern": "f", "glob_filter": "src"}), directory);
     let both = fixture.text("weakincentives", "glob", json!({"pattern": "{*.rs,*.md}"}));
     assert!(both.contains("lib.rs") && both.contains("z.md"), "{both}");
 }
@@ -252,4 +256,73 @@ fn names_of_arguments_and_tools() {
         let arguments = json!({"path": "a.txt", "startLine": 1, "end_line": 1});
         assert!(fixture.call(dialect, tool, arguments).error.is_none());
     }
+}
+
+#[test]
+fn the_other_patch_tool_is_named_if_it_is_listed() {
+    let fixture = files(&[]);
+    let patch = json!({"patch": ""});
+    fixture.says("lincona", "apply_patch_freeform", patch.clone(), "; `apply_patch_json` takes a unified diff");
+    let alone = fixture.text("lincona:apply_patch_freeform", "apply_patch_freeform", patch);
+    assert!(alone.ends_with("it has no line `*** Begin Patch`"), "{alone}");
+}
+
+/// The directory itself is no entry of its tree.
+#[test]
+fn a_dot_excludes_nothing() {
+    let fixture = files(&[("src/a.txt", "a\n")]);
+    for (tool, arguments) in [
+        ("directory_tree", json!({"path": ".", "excludePatterns": ["."]})),
+        ("search_files", json!({"path": ".", "pattern": "**/*.txt", "excludePatterns": ["."]})),
+    ] {
+        fixture.says("mcp-filesystem", tool, arguments, "a.txt");
+    }
+}
+
+#[test]
+fn the_memory_tool_names_its_own_paths() {
+    let fixture = files(&[("memories/e", "")]);
+    let replace = json!({"command": "str_replace", "path": "/memories/e", "old_str": "", "new_str": "x"});
+    fixture.says("anthropic", "memory", replace, "`/memories/e`");
+    let rename = json!({"command": "rename", "old_path": "/memories/e", "new_path": "/memories/e"});
+    let text = fixture.text("anthropic", "memory", rename);
+    assert!(text.contains("`/memories/e`") && !text.contains("`memories"), "{text}");
+}
+
+#[test]
+fn an_error_has_a_bounded_size() {
+    let fixture = files(&[("a.txt", "a\n"), ("memories/a", "a\n")]);
+    let long = "x".repeat(1 << 20);
+    let listed = format!("paddock:{long}");
+    let unknown: serde_json::Map<_, _> = (0..3_000).map(|number| (format!("a{number}"), Value::Null)).collect();
+    let edits: Vec<_> = (0..3_000).map(|number| json!({"old": number})).collect();
+    let edit = |path: &str| json!({"command": "str_replace", "path": path, "old_str": long, "new_str": ""});
+    let patch =
+        |line: &str| json!({"input": format!("*** Begin Patch\n*** Update File: a.txt\n{line}\n*** End Patch")});
+    for (dialect, tool, arguments) in [
+        ("anthropic", "str_replace_based_edit_tool", edit("a.txt")),
+        ("anthropic", "memory", edit("/memories/a")),
+        ("anthropic", "memory", edit(long.as_str())),
+        ("paddock", "edit_file", json!({"path": "a.txt", "edits": edits})),
+        ("paddock", "read_file", json!({"path": format!("{long}\\")})),
+        ("paddock", "read_file", Value::Object(unknown)),
+        ("paddock", "read_file", json!({ (long.as_str()): 1 })),
+        ("paddock", long.as_str(), json!({})),
+        (long.as_str(), "read_file", json!({})),
+        (listed.as_str(), "read_file", json!({})),
+        ("mcp-filesystem", "write_file", json!({"path": format!("C:/{long}"), "content": ""})),
+        ("codex", "apply_patch", patch(&long)),
+        ("codex", "apply_patch", patch(&format!("@@ {long}\n-a"))),
+        ("codex", "apply_patch", patch(&format!("@@\n-{long}"))),
+    ] {
+        let outcome = fixture.call(dialect, tool, arguments);
+        assert!(outcome.error.is_some(), "{dialect:.20} {tool:.20}");
+        let (text, json) = (outcome.text.len(), outcome.result.len());
+        assert!(text.max(json) < 25_000, "{dialect:.20} {tool:.20}: {text}, {json}: {:.300}", outcome.text);
+    }
+    let text = fixture.text("paddock", "read_file", json!({"a": 1, "b": 1, "path": "a.txt"}));
+    assert!(text.starts_with("unknown argument `a`; unknown argument `b`; it takes path, "), "{text}");
+    let numbered: serde_json::Map<_, _> = (0..13).map(|number| (format!("q{number}"), Value::Null)).collect();
+    let text = fixture.text("paddock", "read_file", Value::Object(numbered));
+    assert!(text.contains("; and 3 more unknown arguments; argument `path` is missing"), "{text}");
 }

@@ -180,7 +180,7 @@ fn viewed(args: &Args, response: Result<Response>) -> Result<Response> {
     match response {
         Err(error) if error.code == Code::InvalidArgument && args.text("command") == "view" => outside(),
         Ok(Response::Read(_)) if first < 1 => outside(),
-        Ok(Response::Read(_)) if (0..first).contains(&last) => {
+        Ok(Response::Read(_)) if last < first && last != -1 => {
             invalid(format!("Its second element `{last}` should be larger or equal than its first `{first}`"))
         }
         Ok(Response::Read(read)) => match (u64::try_from(last), read.total_lines) {

@@ -2,13 +2,16 @@
 //! default is filled in. Decoding has no side effects.
 
 use paddock_policy::repeated_name::repeated_name;
-use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::error::{Code, Error, Result, excerpt, printable};
 use paddock_types::request::Replacement;
 use serde_json::{Map, Value};
 
 use crate::argument_names::nearest;
 use crate::lenient_args;
 use crate::param::{DefaultValue, Param, ParamKind};
+
+/// Maximum number of unknown arguments, and of entries of a list, whose mistakes an error describes.
+const MAX_MISTAKES: usize = 10;
 
 /// Arguments that match the rows of their tool.
 pub struct Args {
@@ -32,7 +35,8 @@ impl Args {
             return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool, params)));
         };
         if let Some(name) = repeated_name(arguments) {
-            let message = format!("the arguments of `{tool}` have `{}` twice in one object", printable(&name));
+            let message =
+                format!("the arguments of `{tool}` have `{}` twice in one object", printable(&excerpt(&name)));
             return Err(Error::new(Code::InvalidArgument, message).hint("name each argument once"));
         }
         let values = fit(params, members, "")
@@ -190,8 +194,11 @@ fn unknown(params: &[Param], arguments: &Map<String, Value>, within: &str) -> Ve
         known => format!("it takes {}", known.join(", ")),
     };
     let mut names = lenient_args::unknown(params, arguments);
+    let more = names.len().saturating_sub(MAX_MISTAKES);
+    names.truncate(MAX_MISTAKES);
     let last = names.pop();
     let error = |name: &String, takes: Option<&str>| {
+        let name = &*excerpt(name);
         let error = Error::new(Code::InvalidArgument, format!("unknown argument `{within}{name}`"));
         let near = lenient_args::lines_hint(params, arguments, name)
             .or_else(|| nearest(name, &known).map(|near| format!("did you mean `{within}{near}`?")));
@@ -205,7 +212,13 @@ fn unknown(params: &[Param], arguments: &Map<String, Value>, within: &str) -> Ve
     };
     let mut errors: Vec<_> = names.iter().map(|name| error(name, None)).collect();
     errors.extend(last.map(|name| error(&name, Some(&takes))));
+    errors.extend(more_mistakes(more, "unknown arguments"));
     errors
+}
+
+/// Returns the error that stands for `more` mistakes that an error does not describe.
+fn more_mistakes(more: usize, kind: &str) -> Option<Error> {
+    (more > 0).then(|| Error::new(Code::InvalidArgument, format!("and {more} more {kind}")))
 }
 
 /// Joins the mistakes of a call into one error.
@@ -277,7 +290,7 @@ fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
     let Value::Array(items) = value else {
         return Err(Error::argument(name, format!("it is {}, and has to be {}", quoted_value(&value), takes())));
     };
-    let (mut values, mut mistakes) = (Vec::new(), Vec::new());
+    let (mut values, mut mistakes, mut more) = (Vec::new(), Vec::new(), 0);
     for (index, item) in items.into_iter().enumerate() {
         let fitted = match item {
             Value::Object(item) => fit(params, item, &format!("{name}[{index}].")),
@@ -288,9 +301,11 @@ fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
         };
         match fitted {
             Ok(value) => values.push(Value::Object(value)),
-            Err(error) => mistakes.push(error),
+            Err(error) if mistakes.len() < MAX_MISTAKES => mistakes.push(error),
+            Err(_) => more += 1,
         }
     }
+    mistakes.extend(more_mistakes(more, "entries with mistakes"));
     all(mistakes).map(|()| Value::Array(values))
 }
 
@@ -322,6 +337,12 @@ fn usage(tool: &str, params: &[Param]) -> String {
 
 /// Formats a value for a message: its type, and the value itself if it is short.
 fn quoted_value(value: &Value) -> String {
+    if let Value::String(json) = value
+        && serde_json::from_str::<Value>(json).is_ok()
+        && let Some(name) = repeated_name(json)
+    {
+        return format!("JSON that has `{}` twice in one object", printable(&excerpt(&name)));
+    }
     let text = value.to_string();
     match value {
         Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),

@@ -3,7 +3,7 @@
 //! entirely or not at all.
 
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Detail, EnvelopeFault, Error, ErrorText, Result, Term, Vocabulary};
+use paddock_types::error::{Code, Detail, EnvelopeFault, Error, ErrorText, Result, Term, Vocabulary, cut, excerpt};
 use paddock_types::match_pass::Pass;
 use paddock_types::rendered::Rendered;
 use paddock_types::request::{GrepOutput, ListSort, Matching, PathSort, ReadMode, Request};
@@ -39,6 +39,8 @@ const NAMES: &[(Term, &str)] = &[
 
 /// Maximum number of characters of a rendered line or entry.
 const LINE_CHARS: usize = 500;
+/// Maximum number of characters of the lines that a patch expects and a file does not have.
+const MAX_EXPECTED: usize = 2_000;
 /// Number of lines of a read without `limit`.
 const DEFAULT_LINES: u64 = 2_000;
 /// Maximum number of files that a search sorts.
@@ -161,11 +163,12 @@ fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
     match fault {
         EnvelopeFault::NoEnd => "invalid patch: The last line of the patch must be '*** End Patch'".to_owned(),
         EnvelopeFault::NoSection => "No files were modified.".to_owned(),
-        EnvelopeFault::Header(header) => format!("{at} '{header}' is not a valid hunk header. {HEADERS}"),
-        EnvelopeFault::NoChunk(path) => format!("{at} Update file hunk for path '{path}' is empty"),
+        EnvelopeFault::Header(header) => format!("{at} '{}' is not a valid hunk header. {HEADERS}", excerpt(header)),
+        EnvelopeFault::NoChunk(path) => format!("{at} Update file hunk for path '{}' is empty", excerpt(path)),
         EnvelopeFault::NoLines => format!("{at} Update hunk does not contain any lines"),
         EnvelopeFault::Line(row) => format!(
-            "{at} Unexpected line found in update hunk: '{row}'. Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)"
+            "{at} Unexpected line found in update hunk: '{}'. Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)",
+            excerpt(row)
         ),
     }
 }
@@ -175,8 +178,10 @@ fn rejected(error: &ErrorText, failures: &[(String, Detail)]) -> String {
     let mut text = String::new();
     for (path, detail) in failures {
         text.push_str(&match detail {
-            Detail::NoContext(context) => format!("Failed to find context '{context}' in {path}\n"),
-            Detail::NoOldLines(lines) => format!("Failed to find expected lines in {path}:\n{lines}\n"),
+            Detail::NoContext(context) => format!("Failed to find context '{}' in {path}\n", excerpt(context)),
+            Detail::NoOldLines(lines) => {
+                format!("Failed to find expected lines in {path}:\n{}\n", cut(lines, MAX_EXPECTED))
+            }
             Detail::NoFileToPatch => format!("Failed to read file to update {path}\n"),
             Detail::Message(message) => format!("{message}\n"),
             _ => return words(error),

@@ -156,9 +156,9 @@ fn refusals(ran: &Ran, lines: &mut Vec<String>) {
                 paths.push_str(&format!("{comma}`{}`", printable(&refused.path)));
             }
         }
-        let times = if count == 1 { "refused access to ".to_owned() } else { format!("refused {count} times: ") };
+        let of_paths = if count == 1 { String::new() } else { format!("{count} paths: ") };
         let more = if count > MAX_REFUSED { format!(" and {} more", count - MAX_REFUSED) } else { String::new() };
-        lines.push(format!("[{times}{paths}{more}: {}]", first.cause));
+        lines.push(format!("[refused access to {of_paths}{paths}{more}: {}]", first.cause));
     }
 }
 

@@ -8,7 +8,7 @@ use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::rendered::Rendered;
 use paddock_types::request::{ListSort, Matching, Request};
 use paddock_types::response::{PatchAction, Response};
-use paddock_types::{request, response};
+use paddock_types::{phrase, request, response};
 use serde_json::{Value, json};
 
 use crate::args::Args;
@@ -27,6 +27,8 @@ pub const DIALECT: Dialect =
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Glob, "include"),
+    (Term::DiffTool, "apply_patch_json"),
+    (Term::EnvelopeTool, "apply_patch_freeform"),
     (Term::ListTool, "list_dir"),
     (Term::PartTool, "read_file` with `offset` and `limit"),
     (Term::SearchTool, "grep_files"),
@@ -286,11 +288,12 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
     let patch = args.text("patch");
     let begins = patch.lines().any(|line| line.trim() == "*** Begin Patch");
     if begins != is_envelope {
-        let (cause, hint) = match is_envelope {
-            true => ("it has no line `*** Begin Patch`", "`apply_patch_json` takes a unified diff"),
-            false => ("it is an envelope, not a unified diff", "`apply_patch_freeform` takes the envelope"),
+        let (cause, other, takes) = match is_envelope {
+            true => ("it has no line `*** Begin Patch`", Term::DiffTool, " takes a unified diff"),
+            false => ("it is an envelope, not a unified diff", Term::EnvelopeTool, " takes the envelope"),
         };
-        return Err(Error::new(Code::PatchInvalid, format!("cannot read the patch: {cause}")).hint(hint));
+        let message = format!("cannot read the patch: {cause}");
+        return Err(Error::new(Code::PatchInvalid, message).hint(phrase![other, takes]));
     }
     // An envelope may have a unified diff in it.
     let inner = patch.split_once("*** Begin Patch\n").map(|(_, inner)| inner).filter(|inner| inner.starts_with("--- "));

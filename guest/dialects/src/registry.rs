@@ -1,6 +1,6 @@
 //! Lookup of dialects by name, and lists of tools that combine several dialects.
 
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error, Result, excerpt};
 
 use crate::dialect::Dialect;
 use crate::dialect::toolset::{Toolset, unknown};
@@ -54,6 +54,7 @@ pub fn find(list: &str) -> Result<Toolset> {
 }
 
 fn unknown_dialect(name: &str) -> Error {
+    let name = &*excerpt(name);
     let error = unknown(Code::UnknownDialect, format!("there is no dialect `{name}`"), name, "dialects", names(), 0);
     match DIALECTS.iter().find(|dialect| dialect.tool(name).is_some()) {
         Some(dialect) => error.hint(format!("to add the tool of a dialect, write `{}:{name}`", dialect.name)),
@@ -63,7 +64,7 @@ fn unknown_dialect(name: &str) -> Error {
 
 /// Returns the error of a name that no tool of the dialect has. The name may stand for one of `candidates` too.
 fn unknown_tool(dialect: &Dialect, name: &str, mut candidates: Vec<&'static str>) -> Error {
-    let dialects = candidates.len();
+    let (name, dialects) = (&*excerpt(name), candidates.len());
     for tools in [dialect.tools, dialect.commands] {
         for tool in tools {
             candidates.push(tool.name);

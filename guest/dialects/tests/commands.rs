@@ -97,7 +97,7 @@ fn a_cause_is_reported_once_with_its_count() {
     let mut all: Vec<_> = (0..20).map(|number| refused(&format!("/x{number}"), "outside")).collect();
     all.insert(1, refused("/y", "protected"));
     let ran = Ran { exit_code: Some(0), refused: all, ..Ran::default() };
-    let expected = "[exit code 0 after 0.0 s]\n[refused 20 times: `/x0`, `/x1`, `/x2` and 17 more: outside]\n\
+    let expected = "[exit code 0 after 0.0 s]\n[refused access to 20 paths: `/x0`, `/x1`, `/x2` and 17 more: outside]\n\
                     [refused access to `/y`: protected]";
     assert_eq!(text(&ran), expected);
 }

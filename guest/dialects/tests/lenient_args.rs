@@ -27,6 +27,9 @@ fn forms_with_one_reading_are_accepted() {
     ] {
         assert_eq!(edits(arguments.clone()), expected, "{arguments}");
     }
+    let twice = edits(json!({"path": "f", "edits": r#"[{"old_text": "a", "new_text": "b", "old_text": "c"}]"#}));
+    let cause = "argument `edits`: it is JSON that has `old_text` twice in one object, and has to be a list of objects";
+    assert!(twice.as_ref().unwrap_err().starts_with(cause), "{twice:?}");
     let read = paddock::DIALECT.tool("read_file").unwrap();
     let args =
         Args::decode(read.name, read.params, r#"{"path": "7", "limit": "3", "include_header": "false"}"#).ok().unwrap();

@@ -327,7 +327,7 @@ impl<'w> Plan<'w> {
     fn notes(&self) -> Vec<String> {
         let left_out = &self.left_out;
         let reasons = [
-            (left_out.denied, "excluded by `.agentignore`"),
+            (left_out.denied, "excluded by `.agentignore` or the policy"),
             (left_out.links, "symbolic links, which are not followed"),
             (left_out.special, "FIFOs, sockets or devices"),
             (left_out.unnamed, "with names that are not UTF-8"),
@@ -466,7 +466,7 @@ mod tests {
         let result = pack(&fixture, &["d"], "a.zip", false).unwrap();
         assert_eq!(contents(&bytes(&fixture, "a.zip")), ["d/", "d/.git/", "d/.git/config: [core]", "d/x: x"]);
         let expected = [
-            "left out: 2 excluded by `.agentignore`",
+            "left out: 2 excluded by `.agentignore` or the policy",
             "left out: 1 symbolic links, which are not followed",
             "left out: 1 with names that would not be the same everywhere",
             "2 entries have protected names, such as `.git`: with them, the archive cannot be unpacked here",

@@ -244,7 +244,7 @@ impl Replacements<'_> {
             None => Ok(()),
             Some(Matching::Planned(file)) => self.add(file),
             Some(Matching::Unchangeable(error)) => {
-                self.unchangeable.push(error);
+                self.unchangeable.push(*error);
                 Ok(())
             }
         }

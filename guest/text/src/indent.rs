@@ -57,26 +57,26 @@ pub struct Block {
 
 /// Returns the block around the line `anchor`. The block grows by one line up and one line down in turn, as long as
 /// the lines are indented at least as much as the outermost requested level. Of the lines at that level, only the
-/// first line in each direction belongs to the block.
+/// first line in each direction belongs to the block; with whole signatures, nothing above it does but comments.
 pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block {
     let indents = effective(shapes);
     let own = indents.get(anchor).copied().unwrap_or(0);
     let levels = usize::try_from(options.max_levels).unwrap_or(usize::MAX);
     let min = if levels == 0 { 0 } else { own.saturating_sub(levels.saturating_mul(INDENT_WIDTH)) };
     let indent = |at: usize| indents.get(at).copied();
-    let seeks_head = own > min || shapes.get(anchor).is_some_and(|shape| shape.continues);
-    let goes_on =
-        |at: usize| options.whole_signatures && seeks_head && shapes.get(at).is_some_and(|shape| shape.continues);
-    let edge = |at: usize| indent(at) == Some(min) && !options.include_siblings && !goes_on(at);
+    let continues = |at: usize| options.whole_signatures && shapes.get(at).is_some_and(|shape| shape.continues);
+    let edge = |at: usize| indent(at) == Some(min) && !options.include_siblings && !continues(at);
     let is_header = |at: usize| options.include_header && shapes.get(at).is_some_and(|shape| shape.comment);
 
     let mut lines = anchor..anchor.saturating_add(1).min(shapes.len());
     let (mut up, mut down) = (true, true);
-    let (mut edge_above, mut edge_below) = (false, false);
+    // The first line of a signature at the outermost level has no block above it.
+    let is_followed = indent(anchor + 1) > Some(own) || continues(anchor + 1);
+    let (mut edge_above, mut edge_below) = (options.whole_signatures && edge(anchor) && is_followed, false);
     let mut cut = false;
     while up || down {
         let above = lines.start.checked_sub(1).filter(|at| up && indent(*at) >= Some(min));
-        up = above.is_some_and(|at| !edge(at) || !edge_above || is_header(at));
+        up = above.is_some_and(|at| !edge_above || if edge(at) { is_header(at) } else { !options.whole_signatures });
         if up && lines.len() >= options.max_lines {
             cut = true;
             break;
@@ -216,6 +216,14 @@ fn g() {
         assert_eq!(block_of(python, 6, whole), (3, 8));
         let c = "int f(int a,\n      int b)\n{\n    one();\n}\nint x;\n";
         assert_eq!(block_of(c, 4, whole), (1, 5));
+        let class =
+            "def f(\n    a,\n):\n    return a\n\n\nclass C:\n    def m(self,\n          x):\n        return x\n";
+        assert_eq!(block_of(class, 10, Options { max_levels: 0, ..whole }), (7, 10));
+        assert_eq!(block_of(class, 10, whole), (8, 10));
+        let head = "fn f() {\n    a();\n}\n// G.\nfn g<T>()\nwhere\n    T: A,\n{\n    b();\n}\nfn h() {}\n";
+        for anchor in 5..=9 {
+            assert_eq!(block_of(head, anchor, Options { max_levels: 0, ..whole }), (4, 10), "{anchor}");
+        }
         // A call that ends at this level is not a signature.
         let call = "fn f() {\n    one(\n        2,\n    ).unwrap();\n    three();\n}\n";
         assert_eq!(block_of(call, 5, Options { max_levels: 0, ..whole }), (1, 6));

@@ -114,8 +114,8 @@ impl Error {
     #[cold]
     #[inline(never)]
     fn of_path(code: Code, operation: &str, path: &str, cause: Phrase) -> Self {
-        let message = phrase![format!("cannot {operation} `{}`: ", printable(path)), cause];
-        Self { path: Some(path.to_owned()), ..Self::of(code, message) }
+        let message = phrase![format!("cannot {operation} `{}`: ", printable(&excerpt(path))), cause];
+        Self { path: Some(cut(path, MAX_PATH).into_owned()), ..Self::of(code, message) }
     }
 
     /// Returns an error about an invalid argument: ``argument `{name}`: {cause}``.
@@ -212,7 +212,9 @@ impl Error {
     /// Returns the failure in the names of a caller.
     pub fn in_names(self, names: &dyn Vocabulary) -> ErrorText {
         let Self { code, message, path, hint, detail, plan } = self;
-        ErrorText { code, message: message.full_text(names), path, hint: hint.text(names), detail, plan }
+        let message = cut(&message.full_text(names), MAX_TEXT).into_owned();
+        let hint = hint.text(names).map(|hint| cut(&hint, MAX_TEXT).into_owned());
+        ErrorText { code, message, path, hint, detail, plan }
     }
 }
 
@@ -265,6 +267,24 @@ impl schemars::JsonSchema for Error {
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         ErrorText::json_schema(generator)
+    }
+}
+
+/// Maximum number of characters of a name or text that an error quotes, of a path in its data, and of a message or hint.
+const MAX_QUOTED: usize = 300;
+const MAX_PATH: usize = 4_096;
+const MAX_TEXT: usize = 10_000;
+
+/// Returns the part of a name or text that an error quotes.
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    cut(text, MAX_QUOTED)
+}
+
+/// Returns at most `max` characters of a text, with `…` after them if there are more.
+pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
     }
 }
 

@@ -78,11 +78,17 @@ impl ResolvedPath {
         let gone = self.missing.len() + 1;
         let above: Vec<_> = self.path.split('/').collect();
         let above = above.get(..above.len().saturating_sub(gone)).unwrap_or_default().join("/");
+        let alike = skeleton(&wanted.to_lowercase());
+        let score = |name: &str| {
+            let name = name.to_lowercase();
+            let is_alike = skeleton(&name) == alike;
+            paddock_text::similarity(&wanted.to_lowercase(), &name) + f32::from(u8::from(is_alike))
+        };
         let mut scored: Vec<_> = listing
             .entries
             .into_iter()
             .filter(|entry| !self.agent_ignore.denies(&entry.name, entry.kind))
-            .map(|entry| (paddock_text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
+            .map(|entry| (score(&entry.name), entry.name))
             .filter(|(score, _)| *score >= 0.6)
             .collect();
         scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -90,6 +96,14 @@ impl ResolvedPath {
         let full = |name: &str| if is_relative { name.to_owned() } else { format!("{above}/{name}") };
         scored.iter().take(3).map(|(_, name)| format!("`{}`", printable(&full(name)))).collect()
     }
+}
+
+/// Returns the part of a name that is the same in every Unicode normal form: the ASCII characters that no combining mark
+/// follows.
+fn skeleton(name: &str) -> String {
+    let next = name.chars().skip(1).chain(['\0']);
+    let is_plain = |(c, next): &(char, char)| c.is_ascii() && !('\u{300}'..='\u{36f}').contains(next);
+    name.chars().zip(next).filter(is_plain).map(|(c, _)| c).collect()
 }
 
 /// Returns the paths with the last name of a missing path in the same root, quoted. Ignore rules apply, and the search

@@ -72,6 +72,17 @@ pub(crate) fn check_name(name: &str, path: &str, operation: &str) -> Result<()> 
     Ok(())
 }
 
+/// Refuses `~` at the start of a path if the workspace has no entry of that name: the caller means a home directory. A
+/// path that an earlier call stored means the entry.
+pub(crate) fn check_home(name: &str, path: &str, operation: &str) -> Result<()> {
+    if name != "~" || !path.starts_with('~') || matches!(operation, "restore" | "commit") {
+        return Ok(());
+    }
+    let cause = "`~` is not expanded: paths are relative to the workspace";
+    Err(Error::at(Code::OutsideWorkspace, operation, path, cause)
+        .hint("leave `~/` out, or write `./~/` for a directory with the name `~`"))
+}
+
 /// Returns the components of a path, without empty components and `.`.
 pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|component| !component.is_empty() && *component != ".")

@@ -1,7 +1,7 @@
 //! Resolution of paths, component by component against directory handles. Links are read here and must stay inside; no
 //! backend ever follows a link.
 
-use crate::path_syntax::{SYSTEM_DIRECTORIES, check_name, check_path, components, ends_in_dir};
+use crate::path_syntax::{SYSTEM_DIRECTORIES, check_home, check_name, check_path, components, ends_in_dir};
 use paddock_types::path::{below, is_at_or_below, windows_path::slashed};
 use std::collections::VecDeque;
 
@@ -220,6 +220,9 @@ impl<'w> Resolution<'w> {
         self.check_denied(&name, Kind::Directory)?;
         if self.ahead.is_empty() {
             self.check_denied(&name, Kind::Other)?;
+        }
+        if self.ancestors.is_empty() && self.missing.is_empty() {
+            check_home(&name, self.requested_path, self.operation)?;
         }
         self.agent_ignore.enter_missing(&name);
         self.missing.push(name);

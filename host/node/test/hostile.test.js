@@ -97,9 +97,10 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
         await fails(['invalid-path', 'invalid-argument', 'not-found'], 'read_file', { path });
         await fails(['invalid-path', 'invalid-argument'], 'write_file', { path, content: 'x' });
       }
-      for (const path of ['%2e%2e/outside', '~/x', '$HOME/x', 'file:///etc/passwd', 'a.txt/', 'a.txt/x']) {
+      for (const path of ['%2e%2e/outside', '$HOME/x', 'file:///etc/passwd', 'a.txt/', 'a.txt/x']) {
         await fails(['not-found', 'not-a-directory'], 'read_file', { path });
       }
+      await fails('outside-workspace', 'write_file', { path: '~/x', content: 'x' });
       await fails('invalid-argument', 'read_file', { path: 'a.txt', offset: 2 ** 60 });
     });
 

@@ -37,6 +37,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             for entry in &history.entries {
                 writeln!(stdout, "{}", if args.json { json(entry) } else { line(entry) })?;
             }
+            if history.truncated {
+                stdout.flush()?;
+                let next = args.limit.saturating_mul(2);
+                eprintln!("paddock: there are changes before these: `--limit {next}` lists more");
+            }
             Ok(status(true))
         }
         Err(error) => {

@@ -79,6 +79,8 @@ fn message(failed: &FailedCall<'_>) -> String {
                     "Invalid `insert_line` parameter: {line}. It should be within the range{of_file} [0, {total}]{stop}"
                 )
             }
+            // The caller names paths of the memory from its root.
+            _ if is_memory => words(error).replace("`memories", &format!("`{MEMORY_ROOT}")),
             _ => words(error),
         },
     }

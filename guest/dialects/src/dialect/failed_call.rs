@@ -1,6 +1,6 @@
 //! A failed call, as a dialect renders it.
 
-use paddock_types::error::ErrorText;
+use paddock_types::error::{ErrorText, excerpt};
 
 use crate::args::Args;
 use crate::dialect::spec::ToolSpec;
@@ -16,8 +16,8 @@ pub struct FailedCall<'c> {
 }
 
 impl FailedCall<'_> {
-    /// Returns the argument `name`, or an empty string if it is absent.
+    /// Returns the start of the argument `name`, or an empty string if it is absent.
     pub fn text(&self, name: &str) -> String {
-        self.args.map(|args| args.text(name)).unwrap_or_default()
+        self.args.map(|args| excerpt(&args.text(name)).into_owned()).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! A list of tools, of one dialect or of several that the caller combines.
 
-use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::error::{Code, Error, Result, Term, excerpt};
 
 use super::spec::ToolSpec;
 use super::{Dialect, is_called};
@@ -59,7 +59,7 @@ impl Toolset {
 
     /// Returns the error of a name that no tool has. `commands` is whether the caller has the tools that run commands.
     pub fn unknown_tool(&self, name: &str, commands: bool) -> Error {
-        let mut candidates = Vec::new();
+        let (name, mut candidates) = (&*excerpt(name), Vec::new());
         for tool in self.listed(commands) {
             candidates.push(tool.spec.name);
         }

@@ -26,13 +26,11 @@ pub(super) fn whole_text(path: String, head: Option<u64>, tail: Option<u64>) -> 
     request::Read { tail, mode: ReadMode::Raw, unlimited: true, ..read }
 }
 
-/// Returns the path of an entry to create. A path below a home directory or on a drive of Windows is refused, since its
-/// first part would become the name of a directory in the workspace.
+/// Returns the path of an entry to create. A path on a drive of Windows is refused, since its first part would become
+/// the name of a directory in the workspace.
 pub(super) fn new_path(args: &Args, name: &str) -> Result<String> {
     let path = args.text(name);
-    if matches!(path.as_bytes(), [b'~'] | [b'~', b'/', ..])
-        || matches!(path.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic())
-    {
+    if matches!(path.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic()) {
         return Err(Error::at(Code::OutsideWorkspace, "create", &path, "it is no path below an allowed directory"));
     }
     Ok(path)
@@ -85,7 +83,7 @@ pub(super) fn search(args: &Args) -> Result<Request> {
 /// `*` matches at any depth.
 pub(super) fn excluded(args: &Args, is_tree: bool) -> Vec<String> {
     let mut globs = args.texts("excludePatterns");
-    globs.retain(|glob| !glob.is_empty());
+    globs.retain(|glob| !matches!(glob.as_str(), "" | "."));
     for glob in &mut globs {
         let prefix = if is_tree && !glob.contains('*') { "**/" } else { "./" };
         anchor(glob, prefix);

@@ -228,7 +228,7 @@ pub fn left_out(skipped: &Skipped, names: &Names) -> Option<String> {
     let reasons = [
         (skipped.ignored, ignored.as_str()),
         (skipped.hidden, hidden.as_str()),
-        (skipped.denied, "excluded by .agentignore"),
+        (skipped.denied, "excluded by .agentignore or the policy"),
         (skipped.unreadable, "unreadable"),
         (skipped.too_deep, "too deep"),
         (skipped.unnamed, "with names that are not UTF-8"),

@@ -75,7 +75,11 @@ pub fn glob(context: &CallContext<'_>, response: Result<Response>) -> Result<Ren
     if glob.truncated {
         return Err(too_many(context));
     }
-    glob.notes = if glob.entries.is_empty() { notes(&context.args.text("pattern")) } else { Vec::new() };
+    if glob.entries.is_empty() {
+        adapt(&mut glob.notes, &context.args.text("pattern"));
+    } else {
+        glob.notes.clear();
+    }
     glob.paths.clear();
     let mut matches = Vec::new();
     // A link to a directory is found too.
@@ -90,14 +94,15 @@ pub fn glob(context: &CallContext<'_>, response: Result<Response>) -> Result<Ren
     Ok(listed(context, value, Response::Glob(glob), rest))
 }
 
-/// Returns notes about a name pattern without matches. The notes of the search itself describe the rewritten pattern.
+/// Adapts the notes about a name pattern without matches. Apart from the note that it names a directory, the notes of the
+/// search itself describe the rewritten pattern.
 #[inline(never)]
-fn notes(pattern: &str) -> Vec<String> {
-    let mut notes = paddock_ops::advice::of_glob(pattern);
+fn adapt(notes: &mut Vec<String>, pattern: &str) {
+    notes.retain(|note| note.contains(" is a directory"));
+    notes.extend(paddock_ops::advice::of_glob(pattern));
     if pattern.starts_with('!') {
         notes.push("`!` at the start of a pattern is literal text, and excludes nothing".to_owned());
     }
-    notes
 }
 
 /// Renders a search in something that is no directory, which finds nothing in the original.
@@ -117,7 +122,7 @@ pub fn grep(context: &CallContext<'_>, response: Result<Response>) -> Result<Ren
     };
     let mut grep = take!(Grep, response);
     if grep.files_searched == 0 {
-        grep.notes = context.args.opt_text("glob_filter").map_or_else(Vec::new, |filter| notes(&filter));
+        adapt(&mut grep.notes, &context.args.text("glob_filter"));
     }
     let rendered_match = |hit: &response::GrepMatch| {
         let characters = |at: u64| {

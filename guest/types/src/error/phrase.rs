@@ -38,7 +38,8 @@ terms! {
     Last = "last", Limit = "limit", MaxSize = "max_size_mb", Mode = "mode", Multiline = "multiline", NewText = "new_text", Offset = "offset",
     OldText = "old_text", Overwrite = "overwrite", Parents = "parents", Patch = "patch", Path = "path", Pattern = "pattern",
     Plan = "plan", Recursive = "recursive", ReplaceAll = "replace_all", Since = "since", Sort = "sort", Sources = "sources", Tail = "tail",
-    BytesTool = "read` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", FindTool = "glob", ListTool = "list",
+    BytesTool = "read` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", DiffTool = "apply_patch",
+    EnvelopeTool = "apply_patch", FindTool = "glob", ListTool = "list",
     MakeDirectoryTool = "make_directory", MoveTool = "move_entry", OutputTool = "write_stdin",
     PartTool = "read` with `offset` and `limit", RewriteTool = "write` with `encoding: \"utf-8\"", ReadTool = "read", SearchTool = "grep",
     UnpackTool = "unpack", WriteTool = "write",
@@ -53,6 +54,8 @@ impl Term {
                 | Self::CopyTool
                 | Self::DeleteTool
                 | Self::DescribeTool
+                | Self::DiffTool
+                | Self::EnvelopeTool
                 | Self::FindTool
                 | Self::ListTool
                 | Self::MakeDirectoryTool

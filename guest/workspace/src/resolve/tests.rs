@@ -468,3 +468,23 @@ fn paths_of_windows_lead_to_roots_where_the_host_says_so() {
         leads(workspace, "C:a", "C:a", None);
     });
 }
+
+#[test]
+fn a_missing_home_directory_is_refused() {
+    with_one(&["a.txt"], |workspace| {
+        for path in ["~", "~/", "~/a.txt", "~/new/b.txt", "~//a.txt"] {
+            let error = fails(workspace, path, Code::OutsideWorkspace);
+            assert!(error.message().ends_with("`~` is not expanded: paths are relative to the workspace"), "{error}");
+            assert!(error.hint_text().unwrap().contains("`./~/`"));
+        }
+        leads(workspace, "./~/a.txt", "~/a.txt", None);
+        leads(workspace, "/workspace/~", "~", None);
+        leads(workspace, "~me/a.txt", "~me/a.txt", None);
+        // The undo of a deletion creates the directory again.
+        assert!(workspace.resolve("~/a.txt", "restore").is_ok());
+    });
+    with_one(&["~/a.txt"], |workspace| {
+        leads(workspace, "~/a.txt", "~/a.txt", Kind::File);
+        leads(workspace, "~/new/~", "~/new/~", None);
+    });
+}
