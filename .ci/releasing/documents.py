@@ -17,7 +17,7 @@ def licences_of(manifest: str) -> str:
     allowed = tomllib.loads(text("deny.toml"))["licenses"]["allow"]
     with tempfile.TemporaryDirectory() as directory:
         config = Path(directory) / "about.toml"
-        settings = ["no-clearly-defined", "ignore-dev-dependencies", "ignore-build-dependencies"]
+        settings = ["ignore-dev-dependencies", "ignore-build-dependencies"]
         config.write_text(
             "".join([f"accepted = {json.dumps(allowed)}\n", *(f"{name} = true\n" for name in settings)]), "utf-8"
         )

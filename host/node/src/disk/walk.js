@@ -118,7 +118,7 @@ export class Walk {
     return this.directory.open('.');
   }
 
-  /** Gives up one of its directories. The caller closes it. */
+  /** Gives up one of its directories. The caller closes it. @param {Directory} directory */
   take(directory) {
     this.#open.delete(directory);
     return directory;
@@ -191,7 +191,7 @@ export class Walk {
   }
 }
 
-/** Returns a directory's path as the file system spells it, which may differ in letter case. */
+/** Returns a directory's path as the file system spells it, which may differ in letter case. @param {Directory} directory @param {string} name */
 function passByPath(directory, name) {
   return PathDirectory.at(realpathSync.native(directory.entry(name)));
 }

@@ -19,7 +19,7 @@ export class OwnLinks {
     if (stat) this.#known.set(stat, [...(this.#known.get(stat) ?? []), { directory, name }]);
   }
 
-  /** Returns the number of names of a file that the guest created. */
+  /** Returns the number of names of a file that the guest created. @param {Identity} file */
   count(file) {
     const isStill = (/** @type {{directory: Directory, name: string}} */ { directory, name }) => {
       const stat = statOf(directory, name);
