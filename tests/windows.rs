@@ -1,4 +1,4 @@
-//! Tests of the differences on Windows: names, paths, open files and locks. `.ci/platforms windows` is to run these tests
+//! Tests of the differences on Windows: names, paths, open files and locks. `.ci/platforms windows` runs these tests
 //! under Wine; what Wine cannot do is skipped with a message.
 
 use std::fs::{self, File};
@@ -131,7 +131,9 @@ fn names_that_windows_does_not_take_literally_are_refused() {
         "src./b.txt",
         "src /b.txt",
     ] {
-        for (tool, arguments) in calls(name) {
+        // The header of a patch ends before spaces at the end of its line.
+        let differs = |tool| tool == "apply_patch" && name.ends_with(' ');
+        for (tool, arguments) in calls(name).into_iter().filter(|(tool, _)| !differs(*tool)) {
             let message = fixture.fails(tool, arguments, "invalid-path");
             assert!(message.contains("the file system takes no such name"), "{tool} {name}: {message}");
         }

@@ -44,7 +44,7 @@ fn call(fs: &MemoryFs, tool: &str, arguments: &Value) -> Outcome {
 
 fn call_under(policy: &str, fs: &MemoryFs, tool: &str, arguments: &Value) -> Outcome {
     let policy = Policy::parse(policy, "paddock").unwrap();
-    engine::call(&Folding(fs), &policy, "paddock", tool, &arguments.to_string())
+    engine::call(&Folding::with(fs, |_| Ok(())), &policy, "paddock", tool, &arguments.to_string())
 }
 
 /// Calls of every tool that reads or changes `path`.

@@ -31,7 +31,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     pub(crate) fn new(device: u64, inode: u64) -> Self {
         Self { device, inode }
     }

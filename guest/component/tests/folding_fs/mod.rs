@@ -5,7 +5,7 @@ use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::{Dir, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
 
 /// Ignores letter case and normalization, and has short names with `~1`.
-pub struct Folding<'f>(pub &'f MemoryFs);
+pub struct Folding<'f>(&'f MemoryFs, fn(&str) -> FsResult<()>);
 
 /// Returns the form in which names are compared. The tests use no other letter with a mark than `é`.
 fn folded(name: &str) -> String {
@@ -18,9 +18,15 @@ fn short(name: &str) -> String {
     format!("{letters}~1").to_lowercase()
 }
 
-impl Folding<'_> {
+impl<'f> Folding<'f> {
+    /// Returns a file system that calls `check` with each name before it looks for the entry.
+    pub fn with(inner: &'f MemoryFs, check: fn(&str) -> FsResult<()>) -> Self {
+        Self(inner, check)
+    }
+
     /// Returns the stored name of the entry that `name` finds, or `name` if there is no such entry.
     fn own(&self, dir: &Dir, name: &str) -> FsResult<String> {
+        (self.1)(name)?;
         let wanted = folded(name);
         let mut entries = self.0.list(dir)?.entries.into_iter().map(|entry| entry.name);
         Ok(entries.find(|own| folded(own) == wanted || short(own) == wanted).unwrap_or_else(|| name.to_owned()))

@@ -40,6 +40,8 @@ mod read;
 mod sharing;
 #[cfg(target_os = "linux")]
 mod stat;
+#[cfg(windows)]
+mod sync_windows;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
@@ -84,6 +86,8 @@ pub(crate) fn add_to_linker<T: FilesView>(linker: &mut Linker<T>) -> wasmtime::R
         list::add_to_linker(&mut types)?;
         mode::add_to_linker(&mut types)?;
     }
+    #[cfg(windows)]
+    sync_windows::add_to_linker(&mut types)?;
     Ok(())
 }
 
