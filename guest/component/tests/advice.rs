@@ -182,8 +182,8 @@ fn several_locations_that_differ_only_in_white_space() {
     let fixture = files(&[("a.txt", "  a();\nb\n    a();\n")]);
     let edit = json!({"path": "a.txt", "edits": [{"oldText": "\ta();", "newText": "c();"}]});
     let text = fixture.text("mcp-filesystem", "edit_file", edit);
-    assert!(text.contains("without white space around lines it is there 2 times, at lines 1, 3"), "{text}");
-    assert!(text.ends_with("give more of the lines around the one that is meant"), "{text}");
+    assert!(text.contains("without white space around lines it occurs 2 times, at lines 1, 3"), "{text}");
+    assert!(text.ends_with("include more of the lines around the intended match"), "{text}");
 }
 
 #[test]

@@ -444,12 +444,12 @@ mod tests {
         assert_eq!(code, Code::NoMatch);
         assert_eq!(
             message,
-            "cannot edit `a.txt`: edit 2: `old_text` is not there; edit 3: `old_text` is there 2 times, at lines 2, 3; \
+            "cannot edit `a.txt`: edit 2: `old_text` is not there; edit 3: `old_text` occurs 2 times, at lines 2, 3; \
              edit 5: `old_text` is empty; edit 6: `old_text` is not there, but line 4 differs only in indentation; \
              edit 7: `old_text` and `new_text` are the same"
         );
         for remark in [
-            "edit 2: nothing there is like it",
+            "edit 2: the file has no similar text",
             "or set `replace_all`",
             r#"edit 6: nearest: line 4: "four();""#,
             "leave this edit out",
@@ -497,7 +497,7 @@ mod tests {
             let error = call("“a”\n„a“", &[edit]).unwrap_err();
             assert_eq!((error.code, error.hint_text().unwrap().contains("replace_all")), (Code::AmbiguousMatch, false));
             assert!(error.message().ends_with(
-                "is not there exactly, and with Unicode punctuation as ASCII it is there 2 times, at lines 1, 2"
+                "does not occur exactly, and with Unicode punctuation as ASCII it occurs 2 times, at lines 1, 2"
             ));
         }
         // An earlier call has already made the edit.
@@ -512,7 +512,7 @@ mod tests {
     fn ambiguity_tells_every_line() {
         let (code, message, hint) = failure(b"a\nb\na\n", &[replacement("a", "x")]);
         assert_eq!(code, Code::AmbiguousMatch);
-        assert_eq!(message, "cannot edit `a.txt`: edit 1: `old_text` is there 2 times, at lines 1, 3");
+        assert_eq!(message, "cannot edit `a.txt`: edit 1: `old_text` occurs 2 times, at lines 1, 3");
         assert!(hint.contains("`replace_all`"));
         assert_eq!(failure(b"xaaa", &[replacement("aa", "b")]).0, Code::AmbiguousMatch);
         let (_, message, _) = failure(&b"a\n".repeat(5000), &[replacement("a", "x")]);

@@ -655,7 +655,7 @@ mod tests {
         let whole = call(&fs, &policy, &args(&[], None)).unwrap().plan.unwrap();
         let applied = call(&fs, &policy, &args(&["./d", "e"], Some(&whole))).unwrap();
         assert_eq!((applied.applied, applied.total_files, applied.total_replacements), (true, 1, 1));
-        assert_eq!(applied.notes, ["left out of the plan, as asked: `d/b`, `d/c`, `e`"]);
+        assert_eq!(applied.notes, ["left out of the plan, as requested: `d/b`, `d/c`, `e`"]);
         assert_eq!(["a", "d/b", "d/c", "e"].map(|path| bytes(&fs, path)), [&b"y"[..], b"x", b"x x", b"x"]);
 
         // Files that a plan left out stay left out.

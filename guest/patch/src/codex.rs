@@ -345,6 +345,6 @@ mod tests {
         fails("*** Begin Patch\n*** Update File: f\n@@\n*** End Patch", "line 3: the chunk has no lines");
         fails("*** Begin Patch\n*** Update File: f\n@@\n a\n*** End Patch", "line 3: the chunk changes nothing");
         fails("*** Begin Patch\n*** Update File: f\n@@\n-a\nb\n*** End Patch", "line 5: `b` does not start with");
-        fails("hello\nworld\n", "no file's part begins in it");
+        fails("hello\nworld\n", "it has no file header");
     }
 }

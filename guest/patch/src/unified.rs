@@ -313,7 +313,7 @@ mod tests {
         }
         for (rows, why) in [
             // A context line lacks its space, and the counts are right for all five lines.
-            ("@@ -1,4 +1,5 @@\n a\n+X\n b\nc\n-d\n+D\n", "counts 4 old and 5 new lines, and 2 and 3 were there"),
+            ("@@ -1,4 +1,5 @@\n a\n+X\n b\nc\n-d\n+D\n", "counts 4 old and 5 new lines, but the hunk has 2 and 3"),
             ("@@ -1,3 +1,3 @@\n a\n-b\n+B\nc\n", "counts 3 old"),
             // The counts are right, and more lines follow the line without a prefix.
             ("@@ -1,2 +1,3 @@\n a\n+X\n b\nc\n-d\n+D\n", "line 7: this line of a hunk begins with none of"),
@@ -415,7 +415,7 @@ mod tests {
     fn counts_have_to_be_right() {
         let with = |hunk: &str| format!("--- a/x\n+++ b/x\n{hunk}");
         let few =
-            "line 3: the hunk header counts 2 old and 1 new lines, and 1 and 1 were there before the end of the patch";
+            "line 3: the hunk header counts 2 old and 1 new lines, but the hunk has 1 and 1 before the end of the patch";
         fails(&with("@@ -1,2 +1 @@\n-a\n+b\n"), few);
         fails(&with("@@ -1 +1 @@\n-a\n+b\n+c\n"), "line 6: this line is beyond what the header of its hunk counts");
         fails(&with("@@ -1,3 +1,3 @@\n-a\n+b\n@@ -9 +9 @@\n-a\n+b\n"), "before line 6, `@@ -9 +9 @@`");
@@ -474,7 +474,7 @@ mod tests {
         // Lines that look like the header of a file.
         for (counts, cause) in [
             ("@@ -1,2 +1,2 @@", "line 7: this line is beyond what the header of its hunk counts"),
-            ("@@ -1,9 +1,9 @@", "line 3: the hunk header counts 9 old and 9 new lines, and 3 and 3 were there"),
+            ("@@ -1,9 +1,9 @@", "line 3: the hunk header counts 9 old and 9 new lines, but the hunk has 3 and 3"),
         ] {
             let patch = with(&format!("{counts}\n a\n--- old\n+++ new\n b\n"));
             let error = crate::parse(patch, Matching::Corrected).unwrap_err();
