@@ -158,8 +158,8 @@ fn no_tool_takes_a_name_that_is_given_twice() {
     let tool = paddock::DIALECT.tool("edit_file").unwrap();
     let error = Args::decode(tool.name, tool.params, within).err().unwrap().message();
     assert!(error.contains("`new_text` twice"), "{error}");
-    // JSON in a string has no reading then, and stays a string.
+    // JSON in a string has no reading then.
     let edit = r#"{"old_text": "a", "old_text": "b", "new_text": "c"}"#;
     let error = edits(json!({"path": "f", "edits": edit})).unwrap_err();
-    assert!(error.contains("it is the string"), "{error}");
+    assert!(error.contains("has `old_text` twice"), "{error}");
 }
