@@ -327,7 +327,7 @@ mod tests {
         check_refused(&[stored(".", b"")], Code::InvalidArgument, "a file with the name of a directory");
         check_refused(&[stored("", b"")], Code::InvalidPath, "no name");
         check_refused(&[stored(&"n".repeat(60_000), b"")], Code::InvalidPath, "more than 4096 bytes");
-        check_refused(&[stored(&"d/".repeat(300), b"")], Code::InvalidPath, "in more directories");
+        check_refused(&[stored(&"d/".repeat(300), b"")], Code::InvalidPath, "nested deeper");
         let latin = Forged { name: b"caf\xe9".to_vec(), ..stored("", b"") };
         check_refused(&[latin], Code::InvalidPath, "entry `caf\u{fffd}` has a name that is not UTF-8");
     }
