@@ -176,14 +176,6 @@ struct Planned {
     stamp: String,
 }
 
-/// A file with matches.
-enum Matching {
-    /// It can be changed.
-    Planned(Planned),
-    /// The file cannot be changed, for this reason.
-    Unchangeable(Box<Error>),
-}
-
 impl Replacements<'_> {
     /// Returns the files that change.
     fn changing(&self) -> impl Iterator<Item = &Planned> {
@@ -198,8 +190,7 @@ impl Replacements<'_> {
         {
             Read::Text(bytes) => match self.matching(resolved, bytes)? {
                 None => Ok(()),
-                Some(Matching::Planned(file)) => self.add(file),
-                Some(Matching::Unchangeable(error)) => Err(*error),
+                Some(file) => self.add(file?),
             },
             Read::Binary(bytes) => Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes)),
             Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, OPERATION, size)),
@@ -242,9 +233,9 @@ impl Replacements<'_> {
         };
         match self.matching(resolved, bytes)? {
             None => Ok(()),
-            Some(Matching::Planned(file)) => self.add(file),
-            Some(Matching::Unchangeable(error)) => {
-                self.unchangeable.push(*error);
+            Some(Ok(file)) => self.add(file),
+            Some(Err(error)) => {
+                self.unchangeable.push(error);
                 Ok(())
             }
         }
@@ -256,8 +247,8 @@ impl Replacements<'_> {
         is_utf16 || self.matcher.may_match(bytes)
     }
 
-    /// Returns the file with its matches replaced. `None` if nothing changes.
-    fn matching(&mut self, resolved: ResolvedPath, bytes: Vec<u8>) -> Result<Option<Matching>> {
+    /// Returns the file with its matches replaced, or the reason why it cannot be changed. `None` if nothing changes.
+    fn matching(&mut self, resolved: ResolvedPath, bytes: Vec<u8>) -> Result<Option<Result<Planned>>> {
         self.searched += 1;
         let old = Document::decode(bytes, None);
         let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
@@ -278,7 +269,7 @@ impl Replacements<'_> {
             .and_then(|()| new.map_err(|loss| loss.at(OPERATION, &resolved.requested_path)));
         let new = match new {
             Ok(new) => new,
-            Err(error) => return Ok(Some(Matching::Unchangeable(Box::new(error)))),
+            Err(error) => return Ok(Some(Err(error))),
         };
         let count = splices.len() as u64;
         let is_excluded = self.excluded.has(&resolved.path);
@@ -288,8 +279,7 @@ impl Replacements<'_> {
         if is_excluded {
             (old, new) = (Vec::new().into(), Vec::new().into());
         }
-        let file = Planned { resolved, old, new, count, is_excluded, is_on_page, stamp };
-        Ok(Some(Matching::Planned(file)))
+        Ok(Some(Ok(Planned { resolved, old, new, count, is_excluded, is_on_page, stamp })))
     }
 
     fn add(&mut self, file: Planned) -> Result<()> {
