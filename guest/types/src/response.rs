@@ -8,12 +8,14 @@ use serde::Serialize;
 mod command;
 mod listing;
 mod search;
+mod undo;
 
 pub use crate::response::command::{Captured, Ran, Refused, Session, Sessions, Unread};
 pub use crate::response::listing::{Details, Entry, Glob, List, Tree, TreeNode};
 pub use crate::response::search::{
     Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile, ReplacedLine,
 };
+pub use crate::response::undo::{History, HistoryEntry, Restore};
 
 use crate::entry::Kind;
 use crate::error::Error;
@@ -279,37 +281,6 @@ pub struct Delete {
     pub entries_deleted: u64,
     pub backup: Option<String>,
     pub notes: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Restore {
-    pub undone: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also_undone: Vec<String>,
-    /// Operation of each undone call.
-    #[serde(skip)]
-    pub operations: Vec<String>,
-    pub restored: Vec<String>,
-    pub backup: Option<String>,
-    pub notes: Vec<String>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct History {
-    pub entries: Vec<HistoryEntry>,
-    pub truncated: bool,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HistoryEntry {
-    pub backup: String,
-    pub time: String,
-    pub operation: String,
-    pub paths: Vec<String>,
-    pub size: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
