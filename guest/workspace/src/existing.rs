@@ -73,16 +73,16 @@ impl ResolvedPath {
 
     /// Returns up to three similar names in the directory of the missing entry, as paths in backticks.
     fn near_names(&self, workspace: &Workspace<'_>) -> Vec<String> {
-        let wanted = self.missing.first().unwrap_or(&self.name);
+        let wanted = self.missing.first().unwrap_or(&self.name).to_lowercase();
         let Ok(listing) = workspace.fs.list(&self.dir) else { return Vec::new() };
         let gone = self.missing.len() + 1;
         let above: Vec<_> = self.path.split('/').collect();
         let above = above.get(..above.len().saturating_sub(gone)).unwrap_or_default().join("/");
-        let alike = skeleton(&wanted.to_lowercase());
+        let alike = skeleton(&wanted);
         let score = |name: &str| {
             let name = name.to_lowercase();
             let is_alike = skeleton(&name) == alike;
-            paddock_text::similarity(&wanted.to_lowercase(), &name) + f32::from(u8::from(is_alike))
+            paddock_text::similarity(&wanted, &name) + f32::from(u8::from(is_alike))
         };
         let mut scored: Vec<_> = listing
             .entries
