@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .types import ErrorCode
+    from .types._enums import ErrorCode
 
 
 class PaddockError(Exception):
