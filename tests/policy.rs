@@ -156,7 +156,7 @@ fn the_user_s_files_are_found_where_they_belong() {
     let settings = printed_settings(user.command(&["policy", "show", "--json"]).env("XDG_CONFIG_HOME", &xdg));
     assert_eq!((&settings["read_only"]["value"], &settings["allow_protected"]["value"]), (&json!(false), &json!(true)));
     fs::write(file("policy.toml"), "").unwrap();
-    let both = format!("{}: `{}` is there too; keep one", file("policy.toml").display(), user.config_file());
+    let both = format!("{}: `{}` exists too; keep one of them", file("policy.toml").display(), user.config_file());
     assert_eq!(user.fails(&[]), both);
 }
 
@@ -270,7 +270,7 @@ fn mistakes_are_reported_with_file_and_line() {
             "`require_confirmation_for_delete`: `false` contradicts `approval: on-change` in line 2",
         ),
         ("\nlimits: {max_files: 0}", 2, "`limits.max_files`: must be at least 1"),
-        ("blocked_extensions: [exe]", 1, "`blocked_extensions`: `exe` is no extension; they look like `.md`"),
+        ("blocked_extensions: [exe]", 1, "`blocked_extensions`: `exe` is not an extension; write it like `.md`"),
         (
             "allowed_extensions: [.a]\nblocked_extensions: [.A]",
             2,
@@ -627,7 +627,7 @@ fn a_workspace_s_file_is_a_small_regular_file() {
     user.project("read_only: true");
     let json = user.workspace.join(".paddock.json");
     fs::write(&json, "{}").unwrap();
-    assert_eq!(message(), format!("{}: `{own}` is there too; keep one", json.display()));
+    assert_eq!(message(), format!("{}: `{own}` exists too; keep one of them", json.display()));
 }
 
 #[test]

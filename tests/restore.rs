@@ -216,7 +216,7 @@ fn the_oldest_backups_go() {
     fs::write(fixture.root().join("big"), vec![b'x'; 20_000]).unwrap();
     let deleted = fixture.ok("delete", json!({"path": "big"}));
     assert_eq!(deleted["backup"], Value::Null);
-    assert!(deleted["notes"][0].as_str().unwrap().contains("no backup: what was there had 20000 bytes"), "{deleted}");
+    assert!(deleted["notes"][0].as_str().unwrap().contains("no backup: the old content has 20000 bytes"), "{deleted}");
     let fixture = policy(|backups| backups.max_days = 0);
     let state = fixture.home.path().join("state/history");
     fs::create_dir_all(&state).unwrap();

@@ -373,7 +373,7 @@ fn commands_are_refused_with_a_reason() {
     for (tool, arguments) in [("shell", json!({"command": "dir"})), ("run_program", json!({"name": "cmd", "args": []}))]
     {
         let message = fixture.fails(tool, arguments, "denied");
-        assert!(message.contains("commands can be confined on Linux alone"), "{message}");
+        assert!(message.contains("commands can be confined only on Linux"), "{message}");
     }
 }
 

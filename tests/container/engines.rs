@@ -111,8 +111,8 @@ fn a_name_is_never_an_option_or_a_command() {
 fn an_engine_that_answers_anything_is_refused() {
     let engines = Engines::new();
     for (body, cause) in [
-        ("echo nonsense", "podman says what cannot be understood"),
-        ("echo '[]'", "podman says what cannot be understood"),
+        ("echo nonsense", "the output of podman cannot be parsed"),
+        ("echo '[]'", "the output of podman cannot be parsed"),
         ("/bin/cat /dev/zero", "it prints more than"),
         ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":0},\"Config\":{}}]'", "reports no process"),
         ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":-1},\"Config\":{}}]'", "reports no process"),

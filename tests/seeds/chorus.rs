@@ -83,7 +83,7 @@ fn file_patch() {
     assert_eq!(fixture.get("a.txt"), "1\n2\nthree\n");
     let error = fixture.fails("file.patch", json!({"path": "a.txt", "patches": [{"find": "e", "replace": "E"}]}));
     assert_eq!(error["error"]["code"], "ambiguous-match");
-    assert!(error["error"]["message"].as_str().unwrap().contains("`find` is there 2 times, at lines 3, 3"), "{error}");
+    assert!(error["error"]["message"].as_str().unwrap().contains("`find` occurs 2 times, at lines 3, 3"), "{error}");
     let error = fixture.fails("file.patch", json!({"path": "a.txt", "patches": [{"find": "thre\n", "replace": ""}]}));
     assert_eq!(error["error"]["code"], "no-match");
     assert!(error["error"]["message"].as_str().unwrap().contains("`find` is not there"), "{error}");

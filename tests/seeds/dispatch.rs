@@ -124,7 +124,7 @@ fn edit_file() {
     assert!(missing.text.contains("edit 2: `old_text` is not there"), "{}", missing.text);
     let twice = edit("a.txt", &[("e", "E")]);
     assert!(twice.text.contains("at lines 1, 2"), "{}", twice.text);
-    assert!(twice.text.contains("give more of the lines around the one that is meant"), "{}", twice.text);
+    assert!(twice.text.contains("include more of the lines around the intended match"), "{}", twice.text);
     assert!(!twice.text.contains("replace_all"), "{}", twice.text);
     assert_eq!(fixture.get("a.txt"), "one\ndrei\n", "a failed edit changes nothing");
 }

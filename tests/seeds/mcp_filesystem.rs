@@ -175,7 +175,7 @@ fn safer_than_the_reference() {
     let fixture = fixture();
     let edits = |old: &str, new: &str| json!([{"oldText": old, "newText": new}]);
     let twice = fixture.fails("edit_file", json!({"path": "a.txt", "edits": edits("e", "E")}))["content"].clone();
-    assert!(twice.as_str().unwrap().contains("`oldText` is there 3 times, at lines 1, 3, 3"), "{twice}");
+    assert!(twice.as_str().unwrap().contains("`oldText` occurs 3 times, at lines 1, 3, 3"), "{twice}");
     fixture.put("crlf.txt", "one\r\ntwo\r\n");
     fixture.ok("edit_file", json!({"path": "crlf.txt", "edits": edits("two", "2")}));
     assert_eq!(fixture.get("crlf.txt"), "one\r\n2\r\n");

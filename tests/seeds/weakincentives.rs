@@ -262,7 +262,7 @@ fn edit_file() {
     let edited = fixture.ok("edit_file", json!({"path": "a.txt", "old_string": "one", "new_string": "1"}));
     assert_eq!(edited["value"], json!({"path": "a.txt", "replacements": 1}));
     let error = fixture.fails("edit_file", json!({"path": "a.txt", "old_string": "e", "new_string": "E"}));
-    assert!(error["message"].as_str().unwrap().contains("`old_string` is there 2 times"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("`old_string` occurs 2 times"), "{error}");
     assert!(error["message"].as_str().unwrap().contains("or set `replace_all`"), "{error}");
     let all = json!({"path": "a.txt", "old_string": "e", "new_string": "E", "replace_all": true});
     assert_eq!(fixture.ok("edit_file", all)["value"]["replacements"], 2);

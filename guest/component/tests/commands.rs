@@ -555,7 +555,7 @@ mod record {
         fixture.remove("b.txt");
         let recorded = fixture.record();
         assert_eq!(reported(&recorded), [(Modified, "a.txt"), (Deleted, "away"), (Deleted, "b.txt")]);
-        assert_eq!(recorded.notes, ["what was at `a.txt`, `away` is in no backup"]);
+        assert_eq!(recorded.notes, ["the earlier content of `a.txt`, `away` is in no backup"]);
         fixture.restore(json!({"backup": recorded.backup}));
         let tree = fixture.tree();
         assert_eq!(
@@ -577,7 +577,7 @@ mod record {
         put(&small.fs, "a.txt", "two\n");
         let recorded = small.record();
         assert_eq!((recorded.backup, recorded.changes.len()), (None, 1));
-        assert_eq!(recorded.notes, ["no backup: what was there had 4 bytes, and backups keep at most 3"]);
+        assert_eq!(recorded.notes, ["no backup: the old content has 4 bytes, and backups hold at most 3"]);
         let mut off = fixture();
         off.policy.backups.enabled = false;
         off.before("a.txt");
@@ -605,7 +605,7 @@ mod record {
         assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath);
         fixture.before[0].staged_file = Some("staging/run/9".to_owned());
         put(&fixture.fs, "a.txt", "two\n");
-        assert_eq!(fixture.record().notes, ["what was at `a.txt` is in no backup"], "one that is not there");
+        assert_eq!(fixture.record().notes, ["the earlier content of `a.txt` is in no backup"], "one that is not there");
     }
 
     #[test]

@@ -414,8 +414,7 @@ mod tests {
     #[test]
     fn counts_have_to_be_right() {
         let with = |hunk: &str| format!("--- a/x\n+++ b/x\n{hunk}");
-        let few =
-            "line 3: the hunk header counts 2 old and 1 new lines, but the hunk has 1 and 1 before the end of the patch";
+        let few = "line 3: the hunk header counts 2 old and 1 new lines, but the hunk has 1 and 1 before the end of the patch";
         fails(&with("@@ -1,2 +1 @@\n-a\n+b\n"), few);
         fails(&with("@@ -1 +1 @@\n-a\n+b\n+c\n"), "line 6: this line is beyond what the header of its hunk counts");
         fails(&with("@@ -1,3 +1,3 @@\n-a\n+b\n@@ -9 +9 @@\n-a\n+b\n"), "before line 6, `@@ -9 +9 @@`");

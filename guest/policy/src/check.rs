@@ -100,7 +100,11 @@ mod tests {
         for extension in ["md", "*.md", ".", ".a/b", ".a\\b", ".a\0", " "] {
             for setting in ["allowed_extensions", "blocked_extensions"] {
                 let wrong = checked(&json!({ setting: [".ok", extension] })).unwrap_err();
-                assert_eq!((wrong.setting, wrong.cause.contains("is no extension")), (setting, true), "{extension:?}");
+                assert_eq!(
+                    (wrong.setting, wrong.cause.contains("is not an extension")),
+                    (setting, true),
+                    "{extension:?}"
+                );
             }
         }
         let both = json!({"allowed_extensions": [".md", ".EXE"], "blocked_extensions": [".rs", ".exe"]});

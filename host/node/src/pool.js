@@ -100,7 +100,7 @@ export class Pool {
     this.#threads.delete(thread);
     if (!this.#isPersistent) return;
     const hint = 'the person who runs this has to make a new one from its last snapshot';
-    this.#fail(toolError('backend-gone', 'the workspace in memory went with a call that was ended', hint));
+    this.#fail(toolError('backend-gone', 'the workspace in memory was lost with a call that was ended', hint));
   }
 
   #next() {

@@ -128,7 +128,7 @@ def test_a_failed_open_has_a_reason(root: Path, tmp_path: Path) -> None:
         ({"limits": {"max_lines": "many"}}, "limits.max_lines"),
         ({"limits": {"max_time_ms": 0}}, "must be at least 1"),
         ({"limits": {"max_result_bytes": 2**32}}, "must be at most 4294967295"),
-        ({"blocked_extensions": ["exe"]}, "`exe` is no extension"),
+        ({"blocked_extensions": ["exe"]}, "`exe` is not an extension"),
         ({"blocked_extensions": [".MD"], "allowed_extensions": [".md"]}, "is in `allowed_extensions` too"),
         ({"blocked_directories": ["../x"]}, "names nothing below the top"),
         ({"allowed_directories": [{"path": "/tmp", "access": "all"}]}, "an entry is a path"),

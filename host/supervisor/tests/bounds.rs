@@ -143,7 +143,8 @@ fn too_many_questions_are_refused() {
     }
     let outcome = run(Start { rules: true, ..fixture.shell("mv top other") });
     assert_ne!(outcome.ended.exit_code, Some(0));
-    let is_refused = outcome.ended.refused.iter().any(|it| it.cause.contains("more is in it than can be checked"));
+    let is_refused =
+        outcome.ended.refused.iter().any(|it| it.cause.contains("it contains more entries than can be checked"));
     assert!(is_refused, "{outcome:#?}");
 }
 

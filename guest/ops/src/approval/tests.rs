@@ -1,4 +1,4 @@
-//! What the plan of each operation shows, and which operations `on-delete` asks about.
+//! Tests of the plan of each operation, and of the operations that need approval with `on-delete`.
 
 use paddock_types::request::{
     ApplyPatch, Edit, MakeDir, Matching, Move, Pack, Replacement, Restore, Transfer, Unpack, Write,

@@ -283,7 +283,7 @@ pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
     let limits = &workspace.policy.backups;
     let is_too_large = bytes > limits.max_bytes && limits.enabled && workspace.state.is_some();
     let max = limits.max_bytes;
-    is_too_large.then(|| format!("no backup: the replaced content has {bytes} bytes, and backups hold at most {max}"))
+    is_too_large.then(|| format!("no backup: the old content has {bytes} bytes, and backups hold at most {max}"))
 }
 
 /// Removes the last record of the call, whose change was undone.

@@ -30,7 +30,7 @@ export class MemoryHost {
   get guest() {
     if (this.#guest) return this.#guest;
     const hint = 'the person who runs this has to make a new one from its last snapshot';
-    throw toolError('backend-gone', 'the workspace in memory went with a call that was ended', hint);
+    throw toolError('backend-gone', 'the workspace in memory was lost with a call that was ended', hint);
   }
 
   close() {

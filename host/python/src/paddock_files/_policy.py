@@ -79,7 +79,7 @@ def check(settings: dict[str, Any], limits: dict[str, Any]) -> None:
     for name in ("allowed_extensions", "blocked_extensions"):
         for extension in listed(settings, name):
             if not is_extension(extension):
-                raise PolicyError(f"wrong policy: `{name}`: `{extension}` is no extension; they look like `.md`")
+                raise PolicyError(f"wrong policy: `{name}`: `{extension}` is not an extension; write it like `.md`")
     allowed = {str(extension).lower() for extension in listed(settings, "allowed_extensions")}
     for extension in listed(settings, "blocked_extensions"):
         if extension.lower() in allowed:

@@ -86,7 +86,7 @@ class MemoryWorkspace(Calls):
             sandbox, self._persistent = self._persistent, None
             if sandbox is None:
                 hint = "the person who runs this has to make a new one from its last snapshot"
-                raise ToolError("backend-gone", "the workspace in memory went with a call that was ended", hint=hint)
+                raise ToolError("backend-gone", "the workspace in memory was lost with a call that was ended", hint=hint)
             try:
                 answer = body(sandbox)
             except BaseException:
