@@ -157,7 +157,7 @@ export const DIFFERENCES = [
     reference: "replaces the first of several matches",
     paddock: "`edit_file` refuses, and names the lines of all matches",
     why: "the first match may not be the intended one",
-    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` is there .*\d times|is not there exactly, and .* it is there \d+ times, at lines \d+|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
+    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /`oldText` occurs .*\d times|does not occur exactly, and .* it occurs \d+ times, at lines \d+|differs only in .*nearest .*line \d+: .*line \d+: /s) && isUnchanged(call, ours),
   },
   {
     id: "diff",
@@ -177,7 +177,7 @@ export const DIFFERENCES = [
     reference: "accepts an edit whose `newText` is its `oldText`, and a call without edits",
     paddock: "refuses",
     why: "the edit was meant to change something",
-    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /are the same; leave this edit out|`edits`: there is none/) && isUnchanged(call, ours),
+    holds: (call, theirs, ours) => call.tool === "edit_file" && isRefused(theirs, ours, /are the same; leave this edit out|`edits`: the list is empty/) && isUnchanged(call, ours),
   },
   {
     id: "blank lines",

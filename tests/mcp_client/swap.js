@@ -82,7 +82,7 @@ const DIFFERENT = [
   }],
   ["edit_file", { path: "{w}/big.txt", edits: [{ oldText: "0123", newText: "E" }] }, "of several matches none is chosen", (theirs, ours) => {
     assert.ok(!theirs.isError && ours.isError);
-    assert.match(ours.text, /`oldText` is there more than \d+ times/);
+    assert.match(ours.text, /`oldText` occurs more than \d+ times/);
   }],
   ["edit_file", { path: "{w}/crlf.txt", edits: [{ oldText: "two", newText: "2" }] }, "line endings stay", (theirs, ours, top) => {
     assert.ok(!theirs.isError && !ours.isError);

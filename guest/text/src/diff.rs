@@ -1,7 +1,7 @@
 //! Unified diffs between two texts. The splices give the changed ranges, so that a small change of a large text is
 //! cheap.
 //!
-//! `similar::TextDiff` compares the whole texts. Of `similar` only the algorithm is used (see [`compare`]), and `diffy`
+//! `similar::TextDiff` compares the whole texts. Of `similar` only the algorithm is used (see [`mod@compare`]), and `diffy`
 //! only merges three texts.
 
 use std::fmt::Write;
