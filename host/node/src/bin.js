@@ -9,16 +9,19 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /** Runs the native program with the arguments and the standard streams of this process. @param {string} program */
 function run(program) {
+  // A handler keeps this process until the program has ended. It is there before the program is: a signal between the
+  // two would end this process and leave the program.
+  const forward = /** @param {NodeJS.Signals} signal */ (signal) => void child.kill(signal);
+  const stopForwarding = () => SIGNALS.forEach((signal) => process.off(signal, forward));
+  SIGNALS.forEach((signal) => process.on(signal, forward));
   const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' });
   child.on('error', (cause) => {
+    stopForwarding();
     process.stderr.write(`paddock: cannot run the native program, so the tools run in Node: ${cause.message}\n`);
     import('./cli.js');
   });
-  // A handler keeps this process until the program has ended.
-  const forward = /** @param {NodeJS.Signals} signal */ (signal) => void child.kill(signal);
-  child.on('spawn', () => SIGNALS.forEach((signal) => process.on(signal, forward)));
   child.on('exit', (status, signal) => {
-    SIGNALS.forEach((name) => process.off(name, forward));
+    stopForwarding();
     if (signal) process.kill(process.pid, signal);
     else process.exitCode = status ?? 1;
   });
