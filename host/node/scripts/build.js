@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generate } from '@bytecodealliance/jco/component';
+import { minify } from 'terser';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 const repository = join(top, '../..');
@@ -30,6 +31,19 @@ async function built() {
   } finally {
     await rm(directory, { recursive: true });
   }
+}
+
+/**
+ * Removes comments and white space from the script that jco generates, which are two fifths of it. Names stay as they are.
+ *
+ * @param {[string, Uint8Array | string]} file
+ * @returns {Promise<[string, Uint8Array | string]>}
+ */
+async function withoutSpace([name, content]) {
+  if (name !== 'paddock.js' || typeof content !== 'string') return [name, content];
+  const { code } = await minify(content, { module: true, compress: false, mangle: false, format: { quote_style: 3 } });
+  if (code === undefined) throw new Error('the generated script was not read');
+  return [name, code];
 }
 
 /**
@@ -62,7 +76,8 @@ const list = `/** Where the component's core modules are. */\nexport const modul
 const types = 'export const modules: Record<string, URL>;\n';
 await mkdir(whole, { recursive: true });
 await writeFile(join(whole, 'paddock.wasm'), component);
-for (const [name, bytes] of [...files.map(keepingBom), ['modules.js', list], ['modules.d.ts', types]]) {
+const scripts = await Promise.all(files.map(keepingBom).map(withoutSpace));
+for (const [name, bytes] of [...scripts, ['modules.js', list], ['modules.d.ts', types]]) {
   const path = join(target, name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, bytes);
