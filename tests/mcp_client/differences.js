@@ -78,6 +78,13 @@ const DATE = /^modified: \w{3} \w{3} \d\d \d{4} \d\d:\d\d:\d\d GMT\+0000 \(Coord
 
 export const DIFFERENCES = [
   {
+    id: "home",
+    reference: "expands `~` to the home directory",
+    paddock: "refuses a path that starts with `~/`",
+    why: "the component does not know the home directory",
+    holds: (call, theirs, ours) => pathsOf(call).some((path) => /^~(\/|$)/.test(path)) && theirs.isError && ours.isError && /`~` is not expanded/.test(ours.text) && isUnchanged(call, ours),
+  },
+  {
     id: "order",
     reference: "lists entries in the order of the file system or of the locale",
     paddock: "lists entries by name",
@@ -186,6 +193,22 @@ export const DIFFERENCES = [
     why: "there is no such line",
     holds: (call, theirs, ours) =>
       call.tool === "edit_file" && isRefused(theirs, ours, /^Could not find exact match/) && call.args.edits.some(({ oldText }) => oldText.split("\n").at(-1).trim() === "") && isUnchanged(call, ours),
+  },
+  {
+    id: "U+FEFF",
+    reference: "takes `U+FEFF` as white space around a line of `oldText`",
+    paddock: "it is a character",
+    why: "the white space of Unicode",
+    holds: (call, theirs, ours) =>
+      call.tool === "edit_file" && isRefused(theirs, ours, /^Could not find exact match/) && call.args.edits.some(({ oldText }) => /^\ufeff|\ufeff$/m.test(oldText)) && isUnchanged(call, ours),
+  },
+  {
+    id: "CR",
+    reference: "takes a file whose lines end in CR alone as one line",
+    paddock: "CR ends a line of a file without LF",
+    why: "as in every tool",
+    holds: (call, theirs, ours) =>
+      call.tool === "read_text_file" && pathsOf(call).some((path) => path.endsWith("cr alone.txt")) && !theirs.isError && !ours.isError && theirs.text.startsWith("one\rtwo") && /^(one|three)\r?$/.test(ours.text),
   },
   {
     id: "empty oldText",
@@ -303,6 +326,14 @@ export const DIFFERENCES = [
     paddock: "refuses them, and names the known ones",
     why: "the caller meant something by them",
     holds: (call, theirs, ours) => isRefused(theirs, ours, /^unknown argument/) && isUnchanged(call, ours),
+  },
+  {
+    id: "FIFO",
+    reference: "finds FIFOs, sockets and devices by `search_files`",
+    paddock: "leaves them out",
+    why: "no tool reads them",
+    holds: (call, theirs, ours) =>
+      call.tool === "search_files" && !theirs.isError && !ours.isError && sorted(theirs.text.replace(/^.*\/pipe$/m, "")).trim() === sorted(ours.text).trim() && theirs.text !== ours.text,
   },
   {
     id: "notes",

@@ -1,6 +1,6 @@
-// Calls, listed and generated (883 at the last count, and never fewer than 200), to the reference file system server and to `paddock mcp --dialect
-// mcp-filesystem`, over workspaces of the same content. Answers and trees must be equal, or differ as a row of
-// `differences.js` states. Every row must occur, and must be a row of the guide's table.
+// Calls, listed and generated (889 at the last count, and never fewer than 200), to the reference file system server and to
+// `paddock mcp --dialect mcp-filesystem`, over workspaces of the same content. Answers and trees must be equal, or differ
+// as a row of `differences.js` states. Every row must occur, and the rows must be those of the table in the guide.
 // Usage: node differential.js [path of the paddock binary] [--seed N] [--calls N] [--verbose]
 
 import { readFileSync, realpathSync, mkdtempSync, rmSync } from "node:fs";
@@ -110,6 +110,11 @@ for (const { id, reference, paddock, why } of DIFFERENCES) {
   const row = `| ${reference} | ${paddock} | ${why} |`;
   if (!guide.includes(row)) fail(`the guide has no row for ${id}`, row);
   if (occurred.get(id) === 0) fail(`no call differs by ${id}`, "remove the row, or add a call to `listed_calls.js`");
+}
+const table = guide.slice(guide.indexOf("| reference server | `mcp-filesystem` | reason |")).split("\n\n")[0];
+for (const row of table.split("\n").slice(2)) {
+  const isCompared = DIFFERENCES.some(({ reference, paddock, why }) => row === `| ${reference} | ${paddock} | ${why} |`);
+  if (!isCompared) fail("a row of the guide is not compared", row);
 }
 if (number < 200) fail("too few calls", `${number} of at least 200`);
 console.log(`${number} calls with seed ${seed}: ${equal} equal, ${failed} failed`);

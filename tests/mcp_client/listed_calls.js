@@ -46,6 +46,13 @@ export const LISTED = [
   call("list_directory", { path: "{large}" }),
   call("edit_file", { path: "{large}/11m.txt", edits: [{ oldText: "00000007 abcd", newText: "seven" }], dryRun: true }),
 
+  // Lines that end in CR alone, and a FIFO.
+  call("read_text_file", { path: "{large}/few/cr alone.txt" }),
+  call("read_text_file", { path: "{large}/few/cr alone.txt", head: 1 }),
+  call("read_text_file", { path: "{large}/few/cr alone.txt", tail: 1 }),
+  call("search_files", { path: "{large}/few", pattern: "*" }),
+  call("list_directory", { path: "{large}/few" }),
+
   // Paths.
   ...["{link}/a.txt", "a.txt", "./a.txt", "src/../a.txt", "{w}/src/../a.txt", "{w}//a.txt", "{w}/./a.txt", "{link}/../link/a.txt", "{w}/../ws/a.txt"].map((path) => call("read_text_file", { path })),
   ...["", "..", "../outside.txt", "{w}/../outside.txt", "{w}-evil/secret.txt", "/etc/passwd", "/", "{w}/../../etc/passwd", "a\u0000b", "{w}/a.txt\u0000", "%2e%2e/outside.txt", "..\\outside.txt", "C:\\Users\\a.txt", "C:/Users/a.txt", "~/a.txt", "~", "{w}/".padEnd(5_000, "x"), `{w}/${"x/".repeat(100)}a`].map((path) => call("read_text_file", { path })),
@@ -107,6 +114,7 @@ export const LISTED = [
   edit("mixed.txt", [["two\nthree", "2\n3"]]),
   edit("bom.txt", [["one", "1"]]),
   edit("bom.txt", [["two", "2"]]),
+  edit("a.txt", [["\ufeffthree\ufeff", "3"]], { dryRun: true }),
   edit("tabs.py", [["  if x:\n    return 1", "  if y:\n    return 3"]]),
   edit("tabs.py", [["if y:", "if z:"]]),
   edit("indent.js", [["if (x) {\n  return 1;\n}", "if (z) {\n  return 3;\n}"]]),

@@ -1,5 +1,6 @@
 // Workspaces of the tests: creation, snapshots and comparison.
 
+import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { lines } from "./generated_calls.js";
@@ -87,7 +88,7 @@ export function fill(at, random) {
   for (const [path, target] of Object.entries(LINKS)) symlinkSync(target.replace("{w}", at.top).replace("{link}", at.link), join(at.top, path));
 }
 
-/** Creates large files and a large directory. */
+/** Creates what calls only read: large files, a large directory, and a FIFO, on which a read would wait. */
 export function fillLarge(top) {
   mkdirSync(join(top, "many"), { recursive: true });
   const line = (number) => `${String(number).padStart(8, "0")} ${"abcdefgh".repeat(5)}\n`;
@@ -95,6 +96,9 @@ export function fillLarge(top) {
   put(top, "one line.txt", "0123456789".repeat(300_000));
   put(top, "20m crlf.txt", Array.from({ length: 400_000 }, (_, number) => line(number).replace("\n", "\r\n")).join(""));
   put(top, "12m.png", Buffer.alloc(12 * 1_024 * 1_024, 0x89));
+  put(top, "few/cr alone.txt", "one\rtwo\rthree\r");
+  put(top, "few/plain.txt", "one\ntwo\n");
+  execFileSync("mkfifo", [join(top, "few/pipe")]);
   for (let number = 0; number < 10_001; number += 1) writeFileSync(join(top, "many", `${number}.txt`), "");
 }
 

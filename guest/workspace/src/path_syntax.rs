@@ -1,6 +1,6 @@
 //! Checks of a path as text, before it is resolved.
 
-use paddock_types::error::{Code, Error, Result};
+use paddock_types::error::{Code, Error, Result, excerpt};
 
 /// Directories at the top of common systems. An absolute path with one of them is a path of the host, unless the
 /// workspace has an entry of that name.
@@ -49,11 +49,10 @@ pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {
         return Err(invalid("a path cannot contain a backslash").hint("separate directories by `/`"));
     }
     if path.len() > MAX_PATH_BYTES {
-        let start: String = path.chars().take(60).collect();
         return Err(Error::at(
             Code::InvalidPath,
             operation,
-            &start,
+            &excerpt(path),
             format!("the path is longer than {MAX_PATH_BYTES} bytes"),
         ));
     }
