@@ -25,7 +25,8 @@ def build_binary(target: str, component: Path) -> Path:
     run("cargo", "fetch", "--quiet", "--locked")
     environment = os.environ | {"PADDOCK_COMPONENT": str(component), "CARGO_PROFILE_DIST_STRIP": "symbols"}
     build = ["auditable", "build", "--locked", "--package", BINARY, "--bin", "paddock", "--profile", "dist"]
-    flags = without_source_directories(target, cargo_home())
+    # The sources that the build script of Cranelift generates are below the repository.
+    flags = without_source_directories(target, cargo_home(), REPOSITORY)
     run(cargo_tool("cargo-auditable"), *build, "--target", target, *flags, env=environment)
     return REPOSITORY / "target" / target / "dist" / program(target)
 
