@@ -18,6 +18,10 @@ from .component import without_source_directories
 from .tools import cargo_tool
 
 
+# The bound that `CONTRIBUTING.md` names.
+MAX_BYTES = 20_000_000
+
+
 def build_binary(target: str, component: Path) -> Path:
     run("rustup", "target", "add", target)
     if target.endswith("-musl"):
@@ -36,7 +40,9 @@ def program(target: str) -> str:
 
 
 def inspect_binary(binary: Path) -> None:
-    """Checks that a binary is stripped, has the list of its dependencies, and names no directory of this machine."""
+    """Checks that a binary is stripped and not too large, has the list of its dependencies, and names no directory of
+    this machine.
+    """
     dependencies = json.loads(output(cargo_tool("rust-audit-info"), binary))["packages"]
     if not any(package["name"] == "wasmtime" for package in dependencies):
         raise Failed(f"{binary} does not have the list of its dependencies")
@@ -46,6 +52,8 @@ def inspect_binary(binary: Path) -> None:
             raise Failed(f"{binary} names the directory {directory}")
     if content.startswith(b"\x7fELF") and output("nm", "--quiet", binary):
         raise Failed(f"{binary} is not stripped")
+    if len(content) > MAX_BYTES:
+        raise Failed(f"{binary} has {len(content):,} bytes, and may have {MAX_BYTES:,}")
     print(f"{binary.name}: {len(content):,} bytes, built of {len(dependencies)} packages")
 
 
