@@ -18,6 +18,10 @@ from .component import without_source_directories
 from .tools import cargo_tool
 
 
+# The bound that `CONTRIBUTING.md` names.
+MAX_BYTES = 20_000_000
+
+
 def build_binary(target: str, component: Path) -> Path:
     run("rustup", "target", "add", target)
     if target.endswith("-musl"):
@@ -25,7 +29,8 @@ def build_binary(target: str, component: Path) -> Path:
     run("cargo", "fetch", "--quiet", "--locked")
     environment = os.environ | {"PADDOCK_COMPONENT": str(component), "CARGO_PROFILE_DIST_STRIP": "symbols"}
     build = ["auditable", "build", "--locked", "--package", BINARY, "--bin", "paddock", "--profile", "dist"]
-    flags = without_source_directories(target, cargo_home())
+    # The sources that the build script of Cranelift generates are below the repository.
+    flags = without_source_directories(target, cargo_home(), REPOSITORY)
     run(cargo_tool("cargo-auditable"), *build, "--target", target, *flags, env=environment)
     return REPOSITORY / "target" / target / "dist" / program(target)
 
@@ -35,7 +40,9 @@ def program(target: str) -> str:
 
 
 def inspect_binary(binary: Path) -> None:
-    """Checks that a binary is stripped, has the list of its dependencies, and names no directory of this machine."""
+    """Checks that a binary is stripped and not too large, has the list of its dependencies, and names no directory of
+    this machine.
+    """
     dependencies = json.loads(output(cargo_tool("rust-audit-info"), binary))["packages"]
     if not any(package["name"] == "wasmtime" for package in dependencies):
         raise Failed(f"{binary} does not have the list of its dependencies")
@@ -45,6 +52,8 @@ def inspect_binary(binary: Path) -> None:
             raise Failed(f"{binary} names the directory {directory}")
     if content.startswith(b"\x7fELF") and output("nm", "--quiet", binary):
         raise Failed(f"{binary} is not stripped")
+    if len(content) > MAX_BYTES:
+        raise Failed(f"{binary} has {len(content):,} bytes, and may have {MAX_BYTES:,}")
     print(f"{binary.name}: {len(content):,} bytes, built of {len(dependencies)} packages")
 
 

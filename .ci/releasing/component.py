@@ -21,7 +21,10 @@ def build_component(directory: Path, target_directory: Path, home: Path) -> Path
     return target_directory / COMPONENT_TARGET / "component/paddock_guest.wasm"
 
 
-def without_source_directories(target: str, home: Path) -> list[str]:
-    """Returns the arguments of cargo that the function of this name in `host/rust/build.rs` returns."""
-    flags = [f"--remap-path-prefix={registry}=" for registry in sorted((home / "registry/src").iterdir())]
+def without_source_directories(target: str, home: Path, *others: Path) -> list[str]:
+    """Returns the arguments of cargo that the function of this name in `host/rust/build.rs` returns, for further
+    directories too.
+    """
+    directories = [*sorted((home / "registry/src").iterdir()), *others]
+    flags = [f"--remap-path-prefix={directory}=" for directory in directories]
     return ["--config", f"target.{target}.rustflags={json.dumps(flags)}"]

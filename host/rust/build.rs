@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const TARGET: &str = "wasm32-wasip2";
 const PROFILE: &str = "component";
 
-/// The highest level of zlib. It makes the component a third of its size.
+/// The highest level of zlib. It makes the component a third of its size, and the supervisor half of it.
 const DEFLATE_LEVEL: u8 = 9;
 
 fn main() -> ExitCode {
@@ -68,8 +68,13 @@ fn embed_component() -> Result<()> {
         .map_err(|cause| format!("cannot read the component `{}`: {cause}", component.display()))?;
     let name: String = Sha256::digest(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=PADDOCK_COMPONENT_NAME={name}");
-    let deflated = miniz_oxide::deflate::compress_to_vec(&without_names(&bytes)?, DEFLATE_LEVEL);
-    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("paddock.wasm.deflate"), deflated)?;
+    write_deflated("paddock.wasm", &without_names(&bytes)?)
+}
+
+/// Writes a file with the extension `deflate`, which the library embeds.
+fn write_deflated(name: &str, bytes: &[u8]) -> Result<()> {
+    let file = Path::new(&env::var("OUT_DIR")?).join(format!("{name}.deflate"));
+    std::fs::write(file, miniz_oxide::deflate::compress_to_vec(bytes, DEFLATE_LEVEL))?;
     Ok(())
 }
 
@@ -113,8 +118,7 @@ fn embed_supervisor() -> Result<()> {
         }
         None => build_packed_supervisor(&target, &what)?,
     };
-    std::fs::copy(built.join("paddock-supervisor"), Path::new(&env::var("OUT_DIR")?).join("supervisor"))?;
-    Ok(())
+    write_deflated("supervisor", &std::fs::read(built.join("paddock-supervisor"))?)
 }
 
 /// Builds the supervisor from the source of its published crate, which is a dependency of this one. The copy has no lock

@@ -190,12 +190,13 @@ class Binaries(unittest.TestCase):
             ):
                 binaries.inspect_binary(binary)
 
-    def test_a_binary_is_stripped_lists_its_dependencies_and_names_no_directory(self) -> None:
+    def test_a_binary_is_stripped_and_small_lists_its_dependencies_and_names_no_directory(self) -> None:
         wasmtime = '{"name": "wasmtime"}'
         self.inspected(b"", wasmtime, "")
         for content, packages, symbols, reason in [
             (b"", '{"name": "serde"}', "", "the list of its dependencies"),
             (b"", wasmtime, "0000 T main", "not stripped"),
+            (bytes(binaries.MAX_BYTES), wasmtime, "", "and may have 20,000,000"),
             (str(REPOSITORY).encode(), wasmtime, "", "names the directory"),
             (str(binaries.cargo_home() / "registry").encode(), wasmtime, "", "names the directory"),
         ]:

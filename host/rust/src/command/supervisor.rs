@@ -18,8 +18,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::deadline::left;
 use crate::cgroup::Cgroup;
 
-/// The supervisor program, compiled by the build script.
-const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor"));
+/// The supervisor program, compiled and deflated by the build script.
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor.deflate"));
 
 /// Time that a supervisor has to end its command and itself, first after its host is gone, then after a request to
 /// terminate, before it is killed.
@@ -174,7 +174,9 @@ fn program() -> io::Result<String> {
         let memfd = memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC | MemfdFlags::EXEC);
         let file = memfd.or_else(|_| memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC))?;
         let mut file = File::from(file);
-        file.write_all(PROGRAM)?;
+        let program =
+            miniz_oxide::inflate::decompress_to_vec(PROGRAM).map_err(|cause| io::Error::other(cause.to_string()))?;
+        file.write_all(&program)?;
         Ok(file.into())
     });
     match file {
