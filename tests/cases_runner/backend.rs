@@ -18,6 +18,7 @@ use super::case::Case;
 use super::container;
 use super::layers;
 use super::outcome::{self, Names};
+use super::system;
 use super::tree::{self, Modes, Node, Tree};
 
 /// Current time of the native memory backend, in seconds since 1970.
@@ -177,7 +178,7 @@ impl Environment {
 
     /// Returns the values of the placeholders of a case whose directory is `top`.
     fn names(top: &Path) -> Names {
-        let name = |name| top.join(name).to_string_lossy().into_owned();
+        let name = |name| system::argument(&top.join(name));
         Names { root: name("ws"), outside: name("outside") }
     }
 

@@ -33,6 +33,15 @@ mod unix {
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
     }
 
+    pub fn open_for_times(path: &Path) -> io::Result<fs::File> {
+        fs::File::open(path)
+    }
+
+    /// Returns an absolute path as calls name it.
+    pub fn argument(path: &Path) -> String {
+        path.to_string_lossy().into_owned()
+    }
+
     pub fn is_fifo(kind: FileType) -> bool {
         kind.is_fifo()
     }
@@ -57,7 +66,8 @@ mod unix {
 
 #[cfg(windows)]
 mod windows {
-    use std::os::windows::fs::MetadataExt;
+    use std::fs;
+    use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 
     use super::super::tree::Node;
     use super::*;
@@ -76,6 +86,20 @@ mod windows {
 
     pub fn set_mode(_: &Path, _: u32) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Opens a file or directory with the right to set its times.
+    pub fn open_for_times(path: &Path) -> io::Result<fs::File> {
+        const FILE_WRITE_ATTRIBUTES: u32 = 0x100;
+        const BACKUP_SEMANTICS: u32 = 0x0200_0000;
+        fs::File::options().access_mode(FILE_WRITE_ATTRIBUTES).custom_flags(BACKUP_SEMANTICS).open(path)
+    }
+
+    /// Returns an absolute path as calls name it: not in the form `\\?\C:\`, which is outside of every root, and with
+    /// the `/` that results have.
+    pub fn argument(path: &Path) -> String {
+        let path = path.to_string_lossy();
+        path.strip_prefix(r"\\?\").unwrap_or(&path).replace('\\', "/")
     }
 
     pub fn is_fifo(_: FileType) -> bool {

@@ -93,10 +93,8 @@ pub fn write(start: &Start, top: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Sets the time of a file or directory. On Windows, this needs a file that is open for writing.
 fn set_modified(path: &Path, time: SystemTime) -> Result<()> {
-    let is_to_write = cfg!(windows) && path.is_file();
-    Ok(fs::File::options().read(true).write(is_to_write).open(path)?.set_modified(time)?)
+    Ok(system::open_for_times(path)?.set_modified(time)?)
 }
 
 fn write_node(path: &Path, node: &Node) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The cache of the compiled component. The file is mapped into memory at the next start, without unpacking, hashing or
-//! copying.
+//! The cache of the compiled component. On Linux the file is mapped into memory at the next start, without unpacking,
+//! hashing or copying.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,6 +11,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::directory::{Deferred, Directory, Walk, private_file};
+#[cfg(target_os = "linux")]
 use crate::mount::way_to;
 use crate::user_directories;
 
@@ -81,14 +82,26 @@ fn load(engine: &Engine, cache: &Directory, name: &str) -> Option<Component> {
     if !is_safe(&metadata) {
         return None;
     }
-    // The descriptor is mapped, because another file may have the name by now.
-    let path = if cfg!(target_os = "linux") { way_to(&file) } else { cache.path().join(name) };
-    #[expect(
-        unsafe_code,
-        reason = "only this user can have written the file, and what this user runs it could replace"
-    )]
-    let loaded = unsafe { Component::deserialize_file(engine, path) };
-    loaded.ok()
+    deserialize(engine, file).ok()
+}
+
+/// Maps the file through its descriptor, because another file may have the name by now.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "only this user can have written the file, and what this user runs it could replace")]
+fn deserialize(engine: &Engine, file: File) -> wasmtime::Result<Component> {
+    // Safety: `load` has checked the owner and the mode of the file.
+    unsafe { Component::deserialize_file(engine, way_to(&file)) }
+}
+
+/// Reads the file through its descriptor, because another file may have the name by now. Only Linux has a path by
+/// which the runtime could map the open file, and Wine 8 does not map it with the right to execute.
+#[cfg(not(target_os = "linux"))]
+#[expect(unsafe_code, reason = "only this user can have written the file, and what this user runs it could replace")]
+fn deserialize(engine: &Engine, mut file: File) -> wasmtime::Result<Component> {
+    let mut compiled = Vec::new();
+    std::io::Read::read_to_end(&mut file, &mut compiled)?;
+    // Safety: `load` has checked the owner and the mode of the file.
+    unsafe { Component::deserialize(engine, compiled) }
 }
 
 /// Writes the file atomically, because another process may read it at any time.

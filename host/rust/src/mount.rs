@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -294,12 +295,9 @@ impl Mount {
 }
 
 /// Returns the path of the link in `/proc` that leads to an open directory, even if the directory was moved.
+#[cfg(target_os = "linux")]
 pub(crate) fn way_to(directory: &File) -> PathBuf {
-    #[cfg(unix)]
-    let number = std::os::fd::AsRawFd::as_raw_fd(directory);
-    #[cfg(windows)]
-    let number = std::os::windows::io::AsRawHandle::as_raw_handle(directory).addr();
-    PathBuf::from(format!("/proc/self/fd/{number}"))
+    PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(directory)))
 }
 
 #[cfg(test)]

@@ -63,6 +63,8 @@ impl OverlayFs<'_> {
             self.make_upper(&*self.open_below(into, to)?)?;
             self.hide_dir(into, to)?;
         }
+        // Windows renames no directory that is open.
+        drop(source);
         self.inner.rename(&self.make_upper(from)?, name, &upper, to)?;
         from.moved(name, into, to);
         Ok(())
