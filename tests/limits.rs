@@ -96,12 +96,15 @@ fn a_held_lock_is_a_limit_too() {
     assert_code(&outcome, ErrorCode::LimitExceeded);
     assert!(outcome.text.contains("another process"), "{}", outcome.text);
     assert!(workspace.call("read_file", r#"{"path": "a"}"#).ok, "looking needs no lock");
-    lock.unlock().unwrap();
+    drop(lock);
     assert!(workspace.call("write_file", r#"{"path": "a", "content": "b"}"#).ok);
 }
 
 #[test]
 fn a_root_that_went_away_is_a_value() {
+    if cfg!(windows) {
+        return eprintln!("skipped: Windows removes a directory only when nothing has it open");
+    }
     let directory = TempDir::new().unwrap();
     let workspace = workspace(&directory);
     drop(directory);

@@ -129,7 +129,7 @@ fn on_disk(case: &Case, environment: &Environment, names: &Names, builder: Build
     let root = environment.top.join("ws");
     tree::write(&absolute(case, names)?, &root)?;
     let outside = environment.outside()?;
-    let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
+    let workspace = builder.policy(policy_on_disk(case)?).build()?;
     let outcomes = outcome::drive(case, names, through(&workspace))?;
     ensure!(environment.outside()? == outside, "something outside the workspace was changed");
     let tree = tree::read(&root)?;
@@ -144,12 +144,22 @@ fn overlay(case: &Case) -> Result<Observed> {
     tree::write(&absolute(case, &names)?, &base)?;
     let (outside, before) = (environment.outside()?, layers::status(&base)?);
     let builder = Workspace::builder().root(&names.root).state_dir(&state).overlay("case");
-    let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
+    let workspace = builder.policy(policy_on_disk(case)?).build()?;
     let outcomes = outcome::drive(case, &names, through(&workspace))?;
     ensure!(environment.outside()? == outside, "something outside the workspace was changed");
     ensure!(layers::status(&base)? == before, "the base was changed");
     let (tree, modes) = layers::merged(&base, &state.join("overlays/case"))?;
     Ok(Observed { outcomes, tree: restore(tree, &names), modes })
+}
+
+/// Returns the policy of a case. On Windows, where the tests run in an emulator, a change of many files can take longer
+/// than a call has by default.
+fn policy_on_disk(case: &Case) -> Result<paddock::Policy> {
+    let mut policy: paddock::Policy = serde_json::from_value(case.policy.clone())?;
+    if cfg!(windows) && case.policy.pointer("/limits/max_time_ms").is_none() {
+        policy.limits.max_time_ms = 300_000;
+    }
+    Ok(policy)
 }
 
 fn through(workspace: &Workspace) -> impl Fn(&str, &str, &str) -> Value {

@@ -49,6 +49,9 @@ fn files_by_every_path_that_leads_to_them() {
 
 #[test]
 fn links_lead_where_they_say_within_the_workspace() {
+    if cfg!(windows) {
+        return eprintln!("skipped: a symbolic link needs a privilege on Windows, and Wine makes none");
+    }
     for program in tools() {
         let fixture = fixture(program);
         let steps = [

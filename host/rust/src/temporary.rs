@@ -82,8 +82,11 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // Best effort: the names of the remaining files are unpredictable.
         let _ = remove::empty(self.directory.entries(), None);
+        let is_own = self.above.identity_of(&self.name) == Some(self.directory.identity());
+        // Windows removes no directory that is open.
+        self.directory = self.above.clone();
         // Removes the entry of that name only if it is still this directory.
-        if self.above.identity_of(&self.name) == Some(self.directory.identity()) {
+        if is_own {
             let _ = self.above.entries().remove_dir(&self.name);
         }
     }

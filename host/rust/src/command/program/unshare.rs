@@ -60,6 +60,8 @@ impl Rights {
                 copy(&from.file, &mut to, self.max_file_bytes)?;
             }
             copy_mode(&from.file, &to)?;
+            // Windows neither renames nor replaces a file that is open.
+            drop((from, to));
             dir.rename(&temporary, &dir, &entry.name)
         };
         replaced().map_err(|cause| {
