@@ -586,7 +586,8 @@ fn roots_replace_those_of_the_command_line(dialect: &str, paths: &[PathBuf; 2]) 
             Some(client.next()).filter(|answer| answer["method"] == "roots/list")
         });
         let question = question.expect("the client is asked for its roots");
-        let roots = json!([{"uri": format!("file://{}", path.display())}, {"uri": "file:///no/such/directory"}]);
+        let uri = format!("file:///{}", as_listed(path).trim_start_matches('/'));
+        let roots = json!([{"uri": uri}, {"uri": "file:///no/such/directory"}]);
         client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": roots}}));
         let listed = client.next().to_string();
         let path = PathBuf::from(as_listed(path));
