@@ -38,10 +38,11 @@ impl Undo<'_> {
         }
         let mut emptied = std::mem::take(&mut self.emptied);
         outer_first(&mut emptied);
-        for resolved in emptied.iter().rev() {
-            self.workspace.check_change(resolved, OPERATION)?;
-            self.workspace.check_movable(resolved, OPERATION)?;
-            match links::remove(self.workspace, resolved) {
+        // A path has its directory open until it is dropped, and Windows removes no directory that is open.
+        while let Some(resolved) = emptied.pop() {
+            self.workspace.check_change(&resolved, OPERATION)?;
+            self.workspace.check_movable(&resolved, OPERATION)?;
+            match links::remove(self.workspace, &resolved) {
                 Ok(()) | Err(Fault::NotFound) => {}
                 Err(Fault::NotEmpty) => self.leave(&resolved.path, "holds other entries now, and is not removed"),
                 Err(fault) => return Err(fault.at(OPERATION, &resolved.requested_path)),
