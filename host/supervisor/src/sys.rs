@@ -207,12 +207,12 @@ pub(crate) fn give(
 /// ordinary.
 #[expect(unsafe_code, reason = "rustix has no sched_setscheduler")]
 pub(crate) fn go_first(first: bool) -> Result<(), Errno> {
-    let (policy, priority) = if first { (libc::SCHED_RR, 1) } else { (libc::SCHED_OTHER, 0) };
-    // SAFETY: the type consists of integers. Some of them exist in one C library alone.
-    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = priority;
+    let (policy, priority): (c_int, c_int) = if first { (libc::SCHED_RR, 1) } else { (libc::SCHED_OTHER, 0) };
+    // The function of this name in musl always fails. The kernel reads a structure with the priority alone.
     // SAFETY: the pointer is to a live value of the type that this call reads.
-    check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }.into()).map(drop)
+    let set =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0_usize, c_long::from(policy), &raw const priority) };
+    check(set).map(drop)
 }
 
 /// Largest signal number.
