@@ -411,7 +411,8 @@ fn started(options: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_missing_root_is_an_error_or_is_left_out_with_a_message() {
     let missing = "cannot open the root `missing`: ";
-    let left_out = "paddock: the root `missing` is left out: ";
+    let cause = if cfg!(windows) { "Path not found" } else { "No such file or directory" };
+    let left_out = &format!("paddock: the root `missing` is left out: {cause}");
     let reference = ["--dialect", "mcp-filesystem"];
     for (options, status, message) in [
         (&["--root", "missing"][..], 3, missing),

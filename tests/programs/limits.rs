@@ -25,7 +25,7 @@ fn time_ends_a_loop_and_a_sleep() {
                 (&json!(true), &json!(null), &json!("SIGKILL")),
                 "{step}"
             );
-            assert!(started.elapsed() < Duration::from_millis(TIMEOUT_MS + 5_000), "{step}: {:?}", started.elapsed());
+            assert!(started.elapsed() < Duration::from_millis(TIMEOUT_MS + 4_700), "{step}: {:?}", started.elapsed());
             assert_eq!(changes(&ran), ["modified a.txt"]);
             fixture.ok("restore", json!({"backup": ran["backup"]}));
         }
