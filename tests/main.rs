@@ -50,6 +50,8 @@ mod readme;
 mod restore;
 #[cfg(unix)]
 mod seeds;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+mod serve;
 #[cfg(unix)]
 mod transactions;
 #[cfg(unix)]

@@ -23,6 +23,8 @@ mod progress;
 mod restore;
 #[cfg(target_os = "linux")]
 mod selftest;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+mod serve;
 mod tools;
 mod workspace;
 
@@ -56,6 +58,8 @@ enum Command {
     Batch(batch::Args),
     Tools(tools::Args),
     Mcp(mcp::Args),
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    Serve(serve::Args),
     History(history::Args),
     Restore(restore::Args),
     Overlay(overlay::Args),
@@ -88,6 +92,8 @@ fn run() -> anyhow::Result<ExitCode> {
         Command::Batch(args) => batch::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Mcp(args) => mcp::run(args),
+        #[cfg(all(target_os = "linux", feature = "serve"))]
+        Command::Serve(args) => serve::run(&args),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Overlay(args) => overlay::run(args),

@@ -98,7 +98,7 @@ fn stdin() -> DuplexStream {
 }
 
 /// Waits for a signal that ends the process, so that sessions are ended and recorded first.
-async fn termination_signal() {
+pub(crate) async fn termination_signal() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         tokio::select! {

@@ -171,6 +171,13 @@ impl Builder {
         Ok(self)
     }
 
+    /// Adds a file of the host that no tool may read or change.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn private(mut self, file: &Path) -> Self {
+        self.private.push(file.to_owned());
+        self
+    }
+
     /// Sets the limits of one call.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {

@@ -46,7 +46,7 @@
 //!
 //! Without features the library is the core. `policy-files` reads policies in YAML and TOML, `commands` runs commands,
 //! `programs` runs WASI programs as commands, `containers` opens running containers as workspaces, `mcp` is an MCP
-//! server over any stream, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
+//! server over any stream, `serve` serves workspaces over HTTP on Linux, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
 
 #![deny(clippy::missing_errors_doc)]
 
@@ -111,12 +111,15 @@ pub mod selftest;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", feature = "commands"))]
 mod sequences;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub mod serve;
 mod settings;
 mod state;
 mod store;
 #[cfg(feature = "commands")]
 mod temporary;
 pub mod terminal;
+mod tool_formats;
 mod tool_traits;
 mod transaction;
 mod tree_locks;
@@ -141,6 +144,7 @@ pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
+pub use tool_formats::ToolFormat;
 pub use workspace::Workspace;
 
 /// The programs of the guide are compiled, and run, with those of the documentation.

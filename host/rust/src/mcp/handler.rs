@@ -47,19 +47,32 @@ pub(super) struct Handler {
     dialect: String,
     placeholders: Placeholders,
     log: Log,
-    tools: OnceCell<Vec<Tool>>,
-    questions: Questions,
+    shared: Shared,
     subscriptions: Subscriptions,
     /// Permits of running calls. A cancelled call is no longer in flight, but holds its permit until it has ended.
     running: Semaphore,
 }
 
+/// State of the clients of one workspace in one dialect. Clones share it. A client of the stateless revision may send
+/// each request to another server, which has to know the questions of the others.
+#[derive(Clone, Default)]
+pub(crate) struct Shared {
+    tools: Arc<OnceCell<Vec<Tool>>>,
+    questions: Arc<Questions>,
+}
+
 impl Handler {
-    pub(super) fn new(session: SessionWorkspace, dialect: String, placeholders: Placeholders, log: Log) -> Self {
-        let (tools, questions, session) = (OnceCell::new(), Questions::default(), Arc::new(session));
+    pub(super) fn new(
+        session: SessionWorkspace,
+        dialect: String,
+        placeholders: Placeholders,
+        log: Log,
+        shared: Shared,
+    ) -> Self {
+        let session = Arc::new(session);
         let subscriptions = Subscriptions::new(session.clone(), dialect.clone());
         let running = Semaphore::new(MAX_REQUESTS);
-        Self { session, dialect, placeholders, log, tools, questions, subscriptions, running }
+        Self { session, dialect, placeholders, log, shared, subscriptions, running }
     }
 
     /// Waits until the request may run. Fails if the client cancels it before.
@@ -81,7 +94,7 @@ impl Handler {
             let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
             described.map_err(|cause| ErrorData::internal_error(cause, None))
         };
-        self.tools.get_or_try_init(describe).await.map(Vec::as_slice)
+        self.shared.tools.get_or_try_init(describe).await.map(Vec::as_slice)
     }
 }
 
@@ -200,10 +213,10 @@ impl ServerHandler for Handler {
             let hint = outcome.error.and_then(|error| error.hint).map(|hint| format!("; {hint}")).unwrap_or_default();
             return Err(ErrorData::invalid_params(format!("unknown tool: {}{hint}", request.name), None));
         }
-        let approver = self.questions.approver(&request, &context);
+        let approver = self.shared.questions.approver(&request, &context);
         let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default()).to_string();
         let mut outcome = self.call(&request.name, &arguments, approver, &context).await;
-        if let Some(question) = outcome.plan.take().and_then(|plan| self.questions.elicit(plan, &context)) {
+        if let Some(question) = outcome.plan.take().and_then(|plan| self.shared.questions.elicit(plan, &context)) {
             return Ok(CallToolResponse::InputRequired(question));
         }
         let cancelled = context.ct.clone();

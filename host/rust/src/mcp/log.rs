@@ -18,14 +18,16 @@ use crate::{Ended, Event};
 
 /// Calls whose end is sent to the client as a log message. Clones share one state.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Shared>>);
+pub struct Log {
+    calls: Arc<Mutex<Calls>>,
+    /// Level that `logging/setLevel` has set.
+    level: Arc<Mutex<Option<LoggingLevel>>>,
+}
 
 #[derive(Default)]
-struct Shared {
-    /// Level that `logging/setLevel` has set.
-    level: Option<LoggingLevel>,
+struct Calls {
     /// Logged calls by their ids, with the event of those that have ended.
-    calls: HashMap<String, Option<Ended>>,
+    by_id: HashMap<String, Option<Ended>>,
     next: u64,
 }
 
@@ -42,11 +44,17 @@ impl Log {
         let log = self.clone();
         move |event| {
             if let Event::End(ended) = event
-                && let Some(waiting) = log.lock().calls.get_mut(&ended.call)
+                && let Some(waiting) = log.lock().by_id.get_mut(&ended.call)
             {
                 *waiting = Some(ended.clone());
             }
         }
+    }
+
+    /// Returns a value for another client of the same workspaces, which sets its own level.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn for_client(&self) -> Self {
+        Self { calls: self.calls.clone(), level: Arc::default() }
     }
 
     /// Handles `logging/setLevel`; fails in a protocol revision without it.
@@ -54,30 +62,31 @@ impl Log {
         if is_stateless(context) {
             return Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>());
         }
-        self.lock().level = Some(level);
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
         Ok(())
     }
 
     /// Registers a call that is about to be made, if the client wants log messages.
     pub(super) fn expect(&self, context: &RequestContext<RoleServer>) -> Option<LoggedCall> {
-        let mut shared = self.lock();
-        let level = if is_stateless(context) { context.meta.log_level() } else { shared.level }?;
-        shared.next += 1;
+        let of_session = || *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let level = if is_stateless(context) { context.meta.log_level() } else { of_session() }?;
+        let mut calls = self.lock();
+        calls.next += 1;
         let started = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-        let id = format!("{started:x}-{:x}-{}", std::process::id(), shared.next);
-        shared.calls.insert(id.clone(), None);
+        let id = format!("{started:x}-{:x}-{}", std::process::id(), calls.next);
+        calls.by_id.insert(id.clone(), None);
         Some(LoggedCall { log: self.clone(), id, level })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl LoggedCall {
     /// Sends the log message of the call, unless its level is below the one that the client wants.
     pub(super) async fn tell(self, peer: &Peer<RoleServer>) {
-        let Some(ended) = self.log.lock().calls.remove(&self.id).flatten() else { return };
+        let Some(ended) = self.log.lock().by_id.remove(&self.id).flatten() else { return };
         let level = if ended.is_refused() { LoggingLevel::Warning } else { LoggingLevel::Info };
         if (level as u8) < self.level as u8 {
             return;
@@ -91,6 +100,6 @@ impl LoggedCall {
 
 impl Drop for LoggedCall {
     fn drop(&mut self) {
-        self.log.lock().calls.remove(&self.id);
+        self.log.lock().by_id.remove(&self.id);
     }
 }

@@ -5,7 +5,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::params;
@@ -32,6 +32,30 @@ pub(super) enum Parsed {
     Invalid(ErrorData, Option<RequestId>),
     /// A notification that is not answered.
     Ignored,
+}
+
+/// An error as the answer to a line that is no request. Unlike in the `rmcp` library, an unknown id is `null`, as
+/// JSON-RPC requires.
+#[derive(Serialize)]
+pub(super) struct Refusal {
+    jsonrpc: &'static str,
+    id: Option<RequestId>,
+    error: ErrorData,
+}
+
+impl Refusal {
+    pub(super) fn new(error: ErrorData, id: Option<RequestId>) -> Self {
+        Self { jsonrpc: "2.0", id, error }
+    }
+}
+
+/// Returns the answer to a line that is neither a message of the protocol nor a batch; `None` if the line is one.
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) fn refusal(line: &[u8]) -> Option<String> {
+    match parse(line) {
+        Parsed::Invalid(error, id) => serde_json::to_string(&Refusal::new(error, id)).ok(),
+        Parsed::Message(..) | Parsed::Batch(_) | Parsed::Ignored => None,
+    }
 }
 
 pub(super) fn parse(line: &[u8]) -> Parsed {

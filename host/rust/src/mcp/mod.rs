@@ -45,7 +45,10 @@ mod subscriptions;
 mod wire;
 
 use handler::Handler;
+pub(crate) use handler::Shared;
 pub use log::Log;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) use message::refusal;
 use roots::Open;
 use splice::Placeholders;
 use wire::Wire;
@@ -57,6 +60,7 @@ pub struct Server {
     dialect: String,
     log: Log,
     open: Open,
+    shared: Shared,
 }
 
 /// Failure of the connection to a client.
@@ -67,7 +71,8 @@ pub struct Error(#[source] Box<dyn std::error::Error + Send + Sync>);
 impl Server {
     /// Returns a server of the `paddock` dialect, which sends no log messages and ignores the roots that a client names.
     pub fn new(workspace: Workspace) -> Self {
-        Self { workspace, dialect: DIALECT.to_owned(), log: Log::default(), open: Box::new(|_| None) }
+        let (dialect, log, shared) = (DIALECT.to_owned(), Log::default(), Shared::default());
+        Self { workspace, dialect, log, open: Box::new(|_| None), shared }
     }
 
     /// Sets the dialect of the tools.
@@ -80,6 +85,13 @@ impl Server {
     /// workspace that is served.
     pub fn with_log(mut self, log: Log) -> Self {
         self.log = log;
+        self
+    }
+
+    /// Sets the state that the server shares with other servers of the same workspace and dialect.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn with_shared(mut self, shared: Shared) -> Self {
+        self.shared = shared;
         self
     }
 
@@ -108,7 +120,7 @@ impl Server {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
         let too_long = message::too_long(&self.dialect);
-        let handler = Handler::new(session, self.dialect, placeholders.clone(), self.log);
+        let handler = Handler::new(session, self.dialect, placeholders.clone(), self.log, self.shared);
         let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();
         match handler.serve(wire).await {

@@ -20,7 +20,6 @@ use rmcp::model::{
 };
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
-use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
 use tokio::time::sleep_until;
@@ -30,7 +29,7 @@ use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
 use super::ending::Ending;
 use super::lines::{Line, Lines};
 use super::load::{Load, Queued};
-use super::message::{MAX_LINE_BYTES, Parsed, Received, parse};
+use super::message::{MAX_LINE_BYTES, Parsed, Received, Refusal, parse};
 use super::splice::Placeholders;
 
 /// Maximum number of bytes of one write. Small writes show that a slow client still reads.
@@ -53,15 +52,6 @@ pub(super) struct Wire<R, W> {
     ending: Option<Ending>,
     /// Notified when nothing is left to do after the end of the input.
     finished: Arc<Notify>,
-}
-
-/// An error as the answer to a line that is no request. Unlike in the `rmcp` library, an unknown id is `null`, as
-/// JSON-RPC requires.
-#[derive(Serialize)]
-struct Refusal {
-    jsonrpc: &'static str,
-    id: Option<RequestId>,
-    error: ErrorData,
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
@@ -281,7 +271,7 @@ where
 
     /// Answers a message as [`Self::refuse`] does, of which its batch knows.
     fn refuse_expected(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<BatchNumber>) {
-        let refusal = Refusal { jsonrpc: "2.0", id, error };
+        let refusal = Refusal::new(error, id);
         // The structure has no map with other keys than strings, the only values that cannot be serialized.
         let Ok(line) = self.placeholders.line(&refusal) else { return };
         let line = match batch {

@@ -293,7 +293,7 @@ fn unknown(within: &str, member: &Member) -> Wrong {
 }
 
 /// Records the line of each part of a value, by its full name.
-fn note_lines(lines: &mut HashMap<String, usize>, name: &str, node: &Node) {
+pub(super) fn note_lines(lines: &mut HashMap<String, usize>, name: &str, node: &Node) {
     lines.insert(name.to_owned(), node.line);
     match &node.content {
         Content::Scalar(_) => {}
@@ -307,7 +307,7 @@ fn note_lines(lines: &mut HashMap<String, usize>, name: &str, node: &Node) {
 }
 
 /// Returns the line of a setting or of a part of it. Falls back to the line of the enclosing part.
-fn line(lines: &HashMap<String, usize>, name: &str) -> usize {
+pub(super) fn line(lines: &HashMap<String, usize>, name: &str) -> usize {
     let around = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(around, _)| around));
     around.filter_map(|name| lines.get(name)).next().copied().unwrap_or(1)
 }

@@ -218,6 +218,31 @@ impl Layers {
         self.push(Layer::new(source, members, here())?)
     }
 
+    /// Adds a layer of a configuration file or of a token as the highest one. A layer that narrows also keeps to what the
+    /// layers that narrow below it permit.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(super) fn with_layer(self, mut layer: Layer) -> Result<Self, Error> {
+        if layer.narrows {
+            let below = self.policy(DIALECT)?;
+            let mut all = match serde_json::to_value(&below)? {
+                Value::Object(settings) => settings,
+                _ => Map::new(),
+            };
+            all.insert(NARROWED.to_owned(), Value::Object(layer.settings.clone()));
+            let (policy, refused) = Policy::narrowed(all, DIALECT)?;
+            if let Some(refusal) = refused.first() {
+                return Err(refuse(&layer, refusal, &below));
+            }
+            let both: HashMap<_, _> = names::flat(&policy).into_iter().collect();
+            let named: Vec<String> = layer.flat().into_iter().map(|(name, _)| name).collect();
+            named
+                .iter()
+                .filter_map(|name| both.get(name).map(|value| (name, value.clone())))
+                .for_each(|(name, value)| put(&mut layer.settings, name, value));
+        }
+        self.push(layer)
+    }
+
     /// Adds a layer as the highest one. Fails if it may only narrow the policy but would widen it.
     fn push(mut self, mut layer: Layer) -> Result<Self, Error> {
         let policy = self.policy(DIALECT)?;

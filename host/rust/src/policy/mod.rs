@@ -17,6 +17,8 @@ use crate::guarded::OwnPaths;
 use crate::host_path;
 use crate::mount::Mount;
 
+#[cfg(all(target_os = "linux", feature = "serve"))]
+mod configuration;
 mod document;
 mod files;
 mod json;
@@ -37,6 +39,8 @@ mod yaml;
 #[cfg(not(feature = "policy-files"))]
 use json_only::{toml, yaml};
 
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) use configuration::{Configuration, PolicyLayer};
 pub use layers::{Layers, Setting};
 pub use paddock_policy::schema;
 pub use table::table;

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 const MAX_DEPTH: usize = 16;
 
 /// A value and the line where it starts, counted from 1.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) line: usize,
     pub(super) content: Content,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Content {
     /// A value that is neither a list nor a table.
     Scalar(Value),
@@ -23,7 +23,7 @@ pub(super) enum Content {
 }
 
 /// A name with its value.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) line: usize,
@@ -56,6 +56,16 @@ impl Node {
             }
         }
         Ok(Self { line, content: Content::Table(members) })
+    }
+
+    /// Returns the value of a member of a table, or of an item of a list by its index.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+        match &self.content {
+            Content::Scalar(_) => None,
+            Content::List(items) => items.get(name.parse::<usize>().ok()?),
+            Content::Table(members) => members.iter().find(|member| member.name == name).map(|member| &member.value),
+        }
     }
 
     /// Returns the value without its lines.

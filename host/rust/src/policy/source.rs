@@ -17,6 +17,9 @@ pub(super) enum Source {
     Environment,
     /// An argument of the command line, named by its option.
     Argument(&'static str),
+    /// A token of a caller of the server, by its description.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    Token(String),
 }
 
 impl Source {
@@ -24,7 +27,7 @@ impl Source {
     pub(super) fn at(&self, line: usize) -> String {
         match self {
             Self::File(_) | Self::Environment => format!("{self}:{line}"),
-            Self::BuiltIn | Self::Dialect(_) | Self::Argument(_) => self.to_string(),
+            _ => self.to_string(),
         }
     }
 
@@ -52,6 +55,8 @@ impl fmt::Display for Source {
             Self::File(path) => formatter.write_str(&printable(&path.to_string_lossy())),
             Self::Environment => formatter.write_str("PADDOCK_POLICY"),
             Self::Argument(option) => formatter.write_str(option),
+            #[cfg(all(target_os = "linux", feature = "serve"))]
+            Self::Token(description) => formatter.write_str(&printable(description)),
         }
     }
 }

@@ -1,0 +1,156 @@
+//! Connections: their number, the time that each may take, and their end.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use super::super::config::ServerLimits;
+use super::super::limits::{Slot, Slots};
+
+/// Maximum number of headers of a request.
+const MAX_HEADERS: usize = 64;
+
+/// Pause after an error of the listener, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Maximum time for which the server waits for cancelled calls.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Phase of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Serving,
+    /// No further request is accepted; running calls may end.
+    Draining,
+    /// Running calls are cancelled.
+    Cancelling,
+}
+
+/// Serves connections until `shutdown` completes and all requests have ended or were cancelled.
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: &ServerLimits,
+    phase: &watch::Sender<Phase>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let slots = Slots::new(limits.max_connections);
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match (accepted, slots.take()) {
+            (Ok((stream, _)), Some(slot)) => {
+                let connection = connection(stream, router.clone(), limits.clone(), phase.subscribe(), slot);
+                connections.spawn(connection);
+            }
+            // The client sees that the connection is closed.
+            (Ok(_), None) => {}
+            (Err(_), _) => sleep(PAUSE).await,
+        }
+    }
+    drop(listener);
+    phase.send_replace(Phase::Draining);
+    let all_ended = async |connections: &mut JoinSet<()>| while connections.join_next().await.is_some() {};
+    if timeout(limits.shutdown(), all_ended(&mut connections)).await.is_err() {
+        phase.send_replace(Phase::Cancelling);
+        // The connections end at once; their calls end when the guests see it.
+        let _ = timeout(GRACE, all_ended(&mut connections)).await;
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    limits: ServerLimits,
+    mut phase: watch::Receiver<Phase>,
+    _slot: Slot,
+) {
+    // Answers are small and are written as a whole.
+    let _ = stream.set_nodelay(true);
+    let io = TokioIo::new(Patient::new(stream, limits.write_timeout()));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout());
+    builder.max_headers(MAX_HEADERS).max_header_size(limits.max_header_bytes);
+    let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(router)));
+    loop {
+        tokio::select! {
+            // An error is the client's.
+            _ = connection.as_mut() => return,
+            changed = phase.changed() => match (changed, current(&phase)) {
+                (Ok(()), Phase::Serving) => {}
+                (Ok(()), Phase::Draining) => connection.as_mut().graceful_shutdown(),
+                (Ok(()), Phase::Cancelling) | (Err(_), _) => return,
+            },
+        }
+    }
+}
+
+fn current(phase: &watch::Receiver<Phase>) -> Phase {
+    *phase.borrow()
+}
+
+/// A stream whose writes fail if the peer reads nothing for some time.
+struct Patient {
+    stream: TcpStream,
+    timeout: Duration,
+    /// Set while a write waits.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, timeout: Duration) -> Self {
+        Self { stream, timeout, deadline: None }
+    }
+
+    fn check<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.deadline = None;
+            return written;
+        }
+        let timeout = self.timeout;
+        let deadline =
+            self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
+        match deadline.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.check(context, written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.check(context, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,284 @@
+//! Connections, routes, and the checks of each request.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Path;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::authority::{Authority, Denied, Grant};
+use super::config::{ServerLimits, Settings};
+use super::limits::{Running, Slots, Tenant};
+use super::refusal::Refusal;
+use super::workspaces::{Served, Workspaces, is_name};
+use crate::error::Error;
+use crate::policy::Configuration;
+
+mod connection;
+mod mcp;
+mod metrics;
+mod openapi;
+mod origins;
+mod reply;
+mod tools;
+
+use connection::Phase;
+use mcp::Sessions;
+use metrics::{Line, Metrics};
+use origins::Origins;
+use reply::{Rejection, json_response};
+
+/// The server without its listener.
+pub(super) struct App(Arc<Inner>);
+
+struct Inner {
+    workspaces: Workspaces,
+    authority: Authority,
+    origins: Origins,
+    limits: ServerLimits,
+    /// Running calls of all workspaces.
+    calls: Slots,
+    sessions: Sessions,
+    /// Counters, if the configuration publishes them.
+    metrics: Option<Metrics>,
+    /// Whether each request is logged.
+    is_logging: bool,
+    /// URL of the server and URL of the identity provider, if there is one.
+    provider: Option<(String, String)>,
+    phase: watch::Sender<Phase>,
+}
+
+tokio::task_local! {
+    /// Name of the caller of the request, once it is known.
+    static HOLDER: OnceLock<String>;
+}
+
+/// A request of a caller who has rights in the workspace.
+struct Admitted {
+    app: Arc<Inner>,
+    workspace: String,
+    grant: Arc<Grant>,
+    tenant: Arc<Tenant>,
+}
+
+impl App {
+    pub(super) fn new(
+        file: &Configuration,
+        settings: &Settings,
+        workspaces: Workspaces,
+        authority: Authority,
+    ) -> Result<Self, Error> {
+        let limits = settings.limits.clone();
+        if limits.max_header_bytes < MIN_HEADER_BYTES {
+            return Err(file.wrong("limits.max_header_bytes", format!("it has to be at least {MIN_HEADER_BYTES}")));
+        }
+        let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins);
+        let (calls, phase) = (Slots::new(limits.max_calls), watch::Sender::new(Phase::Serving));
+        let sessions = Sessions::new(limits.max_sessions, limits.session_idle());
+        let (metrics, is_logging) = (settings.metrics.then(Metrics::new), settings.log);
+        let url = |url: &String| url.trim_end_matches('/').to_owned();
+        let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
+        let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));
+        let inner =
+            Inner { workspaces, authority, origins, limits, calls, sessions, metrics, is_logging, provider, phase };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    pub(super) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let app = self.0;
+        let served = connection::serve(listener, router(&app), &app.limits, &app.phase, shutdown);
+        let end_idle_sessions = async {
+            loop {
+                tokio::time::sleep(SESSION_INTERVAL).await;
+                app.sessions.end_idle();
+            }
+        };
+        tokio::select! {
+            () = served => {}
+            () = end_idle_sessions => {}
+        }
+    }
+}
+
+/// Minimum of the setting `limits.max_header_bytes`, which leaves room for a token.
+const MIN_HEADER_BYTES: usize = 1024;
+
+/// Interval at which idle sessions are ended.
+const SESSION_INTERVAL: Duration = Duration::from_secs(30);
+
+fn router(app: &Arc<Inner>) -> Router {
+    Router::new()
+        .route("/w/{workspace}/tools", get(tools::list))
+        .route("/w/{workspace}/call", post(tools::call))
+        .route("/w/{workspace}/mcp", post(mcp::post).get(mcp::get).delete(mcp::delete))
+        .route("/.well-known/oauth-protected-resource/w/{workspace}/mcp", get(protected_resource))
+        .route("/openapi.json", get(openapi::document))
+        .route("/metrics", get(counters))
+        .fallback(no_resource)
+        .method_not_allowed_fallback(no_method)
+        .layer(middleware::from_fn_with_state(app.clone(), check))
+        .route("/healthz", get(healthy))
+        .route("/readyz", get(ready))
+        .with_state(app.clone())
+}
+
+/// Checks what does not depend on the resource, and records the request.
+async fn check(State(app): State<Arc<Inner>>, request: Request, next: Next) -> Response<Body> {
+    let started = Instant::now();
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let answered = async {
+        let checked = match *app.phase.borrow() {
+            Phase::Serving => app.origins.check(request.headers()),
+            Phase::Draining | Phase::Cancelling => Err(Rejection::closing()),
+        };
+        let response = match checked {
+            Ok(()) => next.run(request).await,
+            Err(rejection) => rejection.into_response(),
+        };
+        let status = response.status();
+        if let Some(metrics) = &app.metrics {
+            metrics.count(&method, status, started.elapsed());
+        }
+        if app.is_logging {
+            let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let write = |holder: &OnceLock<String>| {
+                let holder = holder.get().map(String::as_str);
+                Line { method: method.as_str(), path: &path, holder, status: status.as_u16(), duration_ms }.write();
+            };
+            HOLDER.with(write);
+        }
+        response
+    };
+    HOLDER.scope(OnceLock::new(), answered).await
+}
+
+/// Returns the metadata of the authorization, as in RFC 9728.
+async fn protected_resource(State(app): State<Arc<Inner>>, Path(workspace): Path<String>) -> Response<Body> {
+    let Some((url, issuer)) = app.provider.as_ref().filter(|_| is_name(&workspace)) else {
+        return Rejection::not_found("the server has no identity provider").into_response();
+    };
+    let metadata = json!({
+        "resource": format!("{url}/w/{workspace}/mcp"),
+        "authorization_servers": [issuer],
+        "bearer_methods_supported": ["header"],
+    });
+    json_response(StatusCode::OK, metadata.to_string())
+}
+
+async fn counters(State(app): State<Arc<Inner>>) -> Response<Body> {
+    match &app.metrics {
+        Some(metrics) => metrics.render(app.calls.used(), app.sessions.count()),
+        None => Rejection::not_found("the configuration does not publish the counters").into_response(),
+    }
+}
+
+async fn no_resource() -> Rejection {
+    Rejection::not_found("there is no such resource; `/openapi.json` lists those that exist")
+}
+
+async fn no_method() -> Rejection {
+    Rejection::new(StatusCode::METHOD_NOT_ALLOWED, "invalid-argument", "the resource has no such method")
+}
+
+async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+async fn ready(State(app): State<Arc<Inner>>) -> Response<Body> {
+    match *app.phase.borrow() {
+        Phase::Serving => "ok\n".into_response(),
+        Phase::Draining | Phase::Cancelling => Rejection::closing().into_response(),
+    }
+}
+
+impl Admitted {
+    /// Admits a request for a workspace, if its token has rights there.
+    fn new(app: Arc<Inner>, workspace: String, headers: &HeaderMap) -> Result<Self, Rejection> {
+        let url = app.provider.as_ref().filter(|_| is_name(&workspace));
+        let url = url.map(|(url, _)| format!("{url}/.well-known/oauth-protected-resource/w/{workspace}/mcp"));
+        let grant = token(headers).and_then(|token| app.authority.authorize(token, &workspace, SystemTime::now()));
+        let grant = grant.map_err(|denied| Rejection::from(denied).with_metadata(url.as_deref()))?;
+        // Outside a request there is nobody to record.
+        let _ = HOLDER.try_with(|holder| drop(holder.set(grant.holder.clone())));
+        // Only a caller who may use the workspace learns whether it exists.
+        let tenant = app.workspaces.tenant(&workspace)?;
+        Ok(Self { app, workspace, grant: Arc::new(grant), tenant })
+    }
+
+    /// Starts a call, if the limits and the budgets permit it.
+    fn begin(&self) -> Result<Running, Rejection> {
+        let running = self.tenant.begin(&self.app.calls)?;
+        self.grant.spend_call()?;
+        Ok(running)
+    }
+
+    /// Reads the body of the request.
+    async fn body(&self, body: Body) -> Result<Bytes, Rejection> {
+        let limits = &self.app.limits;
+        let too_large = || {
+            let message = format!("a body may have at most {} bytes", limits.max_body_bytes);
+            Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
+        };
+        // The header may announce more than the client ever sends.
+        if body.size_hint().lower() > u64::try_from(limits.max_body_bytes).unwrap_or(u64::MAX) {
+            return Err(too_large());
+        }
+        let collected = timeout(limits.body_timeout(), Limited::new(body, limits.max_body_bytes).collect()).await;
+        let too_slow = |_| Rejection::new(StatusCode::REQUEST_TIMEOUT, "limit-exceeded", "the body took too long");
+        let body = collected.map_err(too_slow)?.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
+            Some(_) => too_large(),
+            None => Rejection::bad_request("the body ended too early"),
+        })?;
+        let body = body.to_bytes();
+        self.spend(body.len());
+        Ok(body)
+    }
+
+    /// Accounts for bytes of the request or the answer.
+    fn spend(&self, bytes: usize) {
+        self.tenant.spend_bytes(bytes);
+        self.grant.spend_bytes(bytes);
+        self.app.metrics.iter().for_each(|metrics| metrics.transfer(bytes));
+    }
+
+    fn dialect(&self, requested: Option<&str>) -> Result<String, Rejection> {
+        Ok(self.grant.dialect(requested, self.app.workspaces.dialect(&self.workspace)?)?)
+    }
+
+    /// Opens the workspace with the rights of the caller.
+    async fn open(&self) -> Result<Arc<Served>, Rejection> {
+        let (app, workspace, grant) = (self.app.clone(), self.workspace.clone(), self.grant.clone());
+        let opened = tokio::task::spawn_blocking(move || app.workspaces.open(&workspace, &grant.narrowing)).await;
+        let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost");
+        opened.map_err(lost)?.map_err(|refusal| {
+            if let Refusal::Failed(cause) = &refusal {
+                // The caller does not learn it, because it may name paths of the host.
+                eprintln!("paddock: cannot open the workspace `{}`: {}", self.workspace, cause.with_sources());
+            }
+            refusal.into()
+        })
+    }
+}
+
+/// Returns the token of a request.
+fn token(headers: &HeaderMap) -> Result<Option<&str>, Denied> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), more) = (values.next(), values.next()) else { return Ok(None) };
+    let token = value.to_str().ok().and_then(|value| value.split_once(' '));
+    match (token, more) {
+        (Some((scheme, token)), None) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
+        _ => Err(Denied::Invalid("the header `Authorization` has to be `Bearer TOKEN`".to_owned())),
+    }
+}

@@ -1,0 +1,80 @@
+//! The tools as plain JSON.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::reply::{Rejection, json_response};
+use super::{Admitted, Inner};
+use crate::{CallOptions, Outcome, ToolFormat};
+
+/// Query of the list of tools.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    dialect: Option<String>,
+    format: Option<String>,
+}
+
+/// Body of a call.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallBody<'b> {
+    tool: String,
+    #[serde(borrow)]
+    arguments: Option<&'b RawValue>,
+    dialect: Option<String>,
+}
+
+/// Lists the tools of a workspace.
+pub(super) async fn list(
+    State(app): State<Arc<Inner>>,
+    Path(workspace): Path<String>,
+    query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Rejection> {
+    let admitted = Admitted::new(app, workspace, &headers)?;
+    let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
+    let format: ToolFormat =
+        query.format.as_deref().map_or(Ok(ToolFormat::default()), str::parse).map_err(Rejection::bad_request)?;
+    let dialect = admitted.dialect(query.dialect.as_deref())?;
+    let _running = admitted.begin()?;
+    let served = admitted.open().await?;
+    let described = tokio::task::spawn_blocking(move || served.workspace.tools(&dialect)).await;
+    let lost = |cause: &dyn std::fmt::Display| {
+        Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", format!("the list was lost: {cause}"))
+    };
+    let tools = described.map_err(|cause| lost(&cause))?.map_err(|error| Rejection::not_found(error.message))?;
+    let body = format.render(&tools).map_err(|cause| lost(&cause))?;
+    admitted.spend(body.len());
+    Ok(json_response(StatusCode::OK, body))
+}
+
+/// Calls a tool. The failure of a tool is an answer with the status 200, like its result.
+pub(super) async fn call(
+    State(app): State<Arc<Inner>>,
+    Path(workspace): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response<Body>, Rejection> {
+    let admitted = Admitted::new(app, workspace, &headers)?;
+    let _running = admitted.begin()?;
+    let body = admitted.body(body).await?;
+    let call: CallBody<'_> = serde_json::from_slice(&body).map_err(|cause| {
+        Rejection::bad_request(format!("the body has to be {{\"tool\": NAME, \"arguments\": {{…}}}}: {cause}"))
+    })?;
+    let dialect = admitted.dialect(call.dialect.as_deref())?;
+    let arguments = call.arguments.map_or("{}", RawValue::get).to_owned();
+    let served = admitted.open().await?;
+    // If the client disconnects, this future is dropped, which cancels the call.
+    let outcome: Outcome = served.workspace.call_async(&call.tool, &arguments, CallOptions::dialect(dialect)).await;
+    let body = serde_json::to_string(&outcome).map_err(|cause| {
+        Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", format!("the result cannot be written: {cause}"))
+    })?;
+    admitted.spend(body.len());
+    Ok(json_response(StatusCode::OK, body))
+}

@@ -1,0 +1,227 @@
+//! Limits of one workspace. A call that exceeds a limit is refused at once with the time after which it would be
+//! accepted: nothing waits in a queue.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::config::TenantLimits;
+
+/// Time in seconds for which an unused rate accumulates.
+const BURST_SECONDS: f64 = 10.0;
+
+/// Time after which a caller should try again if too many calls run.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// Limits and use of one workspace.
+pub(super) struct Tenant {
+    calls: Slots,
+    streams: Slots,
+    rates: Mutex<Rates>,
+}
+
+/// Rates of one workspace.
+struct Rates {
+    calls: Bucket,
+    bytes: Bucket,
+    milliseconds: Bucket,
+}
+
+/// The time after which a refused call would be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Busy {
+    pub(super) retry_after: Duration,
+}
+
+/// A counter with a maximum.
+#[derive(Clone)]
+pub(super) struct Slots(Arc<Count>);
+
+struct Count {
+    used: AtomicUsize,
+    max: usize,
+}
+
+/// A used slot, which dropping the value releases.
+pub(super) struct Slot(Arc<Count>);
+
+/// A running call. Dropping the value ends the call and accounts for its time.
+pub(super) struct Running {
+    tenant: Arc<Tenant>,
+    started: Instant,
+    _slots: [Slot; 2],
+}
+
+/// A token bucket whose level may become negative, because the cost of a call is known only at its end.
+struct Bucket {
+    per_second: f64,
+    level: f64,
+    at: Instant,
+}
+
+impl Tenant {
+    pub(super) fn new(limits: &TenantLimits) -> Self {
+        let rates = Rates {
+            calls: Bucket::new(limits.calls_per_second),
+            bytes: Bucket::new(limits.bytes_per_second),
+            milliseconds: Bucket::new(limits.call_ms_per_second),
+        };
+        let (calls, streams) = (Slots::new(limits.concurrent_calls), Slots::new(limits.streams));
+        Self { calls, streams, rates: Mutex::new(rates) }
+    }
+
+    /// Starts a call, if the workspace and the server have capacity for it.
+    pub(super) fn begin(self: &Arc<Self>, server: &Slots) -> Result<Running, Busy> {
+        let busy = || Busy { retry_after: BUSY };
+        let slots = [self.calls.take().ok_or_else(busy)?, server.take().ok_or_else(busy)?];
+        let now = Instant::now();
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = [rates.calls.wait(now), rates.bytes.wait(now), rates.milliseconds.wait(now)];
+        let longest = waits.into_iter().max().unwrap_or_default();
+        if !longest.is_zero() {
+            return Err(Busy { retry_after: longest });
+        }
+        rates.calls.spend(1);
+        Ok(Running { tenant: Arc::clone(self), started: now, _slots: slots })
+    }
+
+    /// Starts a stream that may stay open.
+    pub(super) fn stream(&self) -> Result<Slot, Busy> {
+        self.streams.take().ok_or(Busy { retry_after: BUSY })
+    }
+
+    /// Accounts for bytes of a request or an answer.
+    pub(super) fn spend_bytes(&self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner).bytes.spend(bytes);
+    }
+
+    /// Returns whether the limits are as unused as those of a new value.
+    pub(super) fn is_idle(&self) -> bool {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let Rates { calls, bytes, milliseconds } = &mut *rates;
+        [calls, bytes, milliseconds].into_iter().all(|bucket| bucket.is_full(now))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let spent = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.tenant.rates.lock().unwrap_or_else(PoisonError::into_inner).milliseconds.spend(spent);
+    }
+}
+
+impl Slots {
+    pub(super) fn new(max: usize) -> Self {
+        Self(Arc::new(Count { used: AtomicUsize::new(0), max }))
+    }
+
+    /// Takes a slot, if one is free.
+    pub(super) fn take(&self) -> Option<Slot> {
+        let next = |used: usize| (used < self.0.max).then_some(used + 1);
+        self.0.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()?;
+        Some(Slot(Arc::clone(&self.0)))
+    }
+
+    /// Returns the number of used slots.
+    pub(super) fn used(&self) -> usize {
+        self.0.used.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.used.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Bucket {
+    fn new(per_second: u64) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "a rate needs no more than 53 bits")]
+        let per_second = per_second as f64;
+        Self { per_second, level: per_second * BURST_SECONDS, at: Instant::now() }
+    }
+
+    /// Returns the time after which the level is that of one call.
+    fn wait(&mut self, now: Instant) -> Duration {
+        self.fill(now);
+        if self.level >= 1.0 {
+            return Duration::ZERO;
+        }
+        let seconds = (1.0 - self.level) / self.per_second;
+        // A rate of zero permits nothing.
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(3600))
+    }
+
+    fn spend(&mut self, amount: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "a cost needs no more than 53 bits")]
+        let amount = amount as f64;
+        self.level -= amount;
+    }
+
+    fn is_full(&mut self, now: Instant) -> bool {
+        self.fill(now);
+        self.level >= self.per_second * BURST_SECONDS
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.level = (self.level + elapsed * self.per_second).min(self.per_second * BURST_SECONDS);
+        self.at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> TenantLimits {
+        TenantLimits { concurrent_calls: 2, calls_per_second: 1, streams: 1, ..TenantLimits::default() }
+    }
+
+    #[test]
+    fn concurrent_calls_and_streams_are_bounded() {
+        let (tenant, server) = (Arc::new(Tenant::new(&limits())), Slots::new(10));
+        let running = [tenant.begin(&server).ok().unwrap(), tenant.begin(&server).ok().unwrap()];
+        assert_eq!(tenant.begin(&server).err(), Some(Busy { retry_after: BUSY }));
+        assert_eq!(server.used(), 2);
+        drop(running);
+        assert_eq!(server.used(), 0);
+        assert!(tenant.begin(&server).is_ok() && tenant.begin(&Slots::new(0)).is_err());
+        let stream = tenant.stream().ok().unwrap();
+        assert!(tenant.stream().is_err());
+        drop(stream);
+        assert!(tenant.stream().is_ok());
+    }
+
+    #[test]
+    fn a_rate_is_bounded_and_recovers() {
+        let (tenant, server) = (Arc::new(Tenant::new(&limits())), Slots::new(10));
+        assert!(tenant.is_idle());
+        assert_eq!((0..20).take_while(|_| tenant.begin(&server).is_ok()).count(), 10);
+        let busy = tenant.begin(&server).err().unwrap();
+        assert!(
+            busy.retry_after > Duration::from_millis(500) && busy.retry_after <= Duration::from_secs(1),
+            "{busy:?}"
+        );
+        assert!(!tenant.is_idle());
+    }
+
+    #[test]
+    fn the_cost_of_a_call_is_paid_afterwards() {
+        let tenant = Arc::new(Tenant::new(&TenantLimits { bytes_per_second: 100, ..limits() }));
+        let server = Slots::new(10);
+        tenant.spend_bytes(999);
+        assert!(tenant.begin(&server).is_ok());
+        tenant.spend_bytes(501);
+        let busy = tenant.begin(&server).err().unwrap();
+        assert!(busy.retry_after > Duration::from_secs(4) && busy.retry_after < Duration::from_secs(6), "{busy:?}");
+    }
+
+    #[test]
+    fn a_bucket_without_a_rate_permits_nothing() {
+        let mut bucket = Bucket::new(0);
+        assert_eq!(bucket.wait(Instant::now()), Duration::from_secs(3600));
+    }
+}

@@ -1,0 +1,66 @@
+//! Workspaces over HTTP: the tools as MCP and as plain JSON, for callers with tokens. On Linux.
+//!
+//! The layers are `http` (connections, routes and checks of requests), `authority` (which rights a token has), and
+//! `workspaces` (the workspace of a name, narrowed to these rights). A file configures all of them; the guide describes
+//! it.
+//!
+//! ```no_run
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = paddock::serve::Server::open("serve.yaml")?;
+//! let listener = tokio::net::TcpListener::bind(server.address()).await?;
+//! server.serve(listener, async { let _ = tokio::signal::ctrl_c().await; }).await;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use tokio::net::TcpListener;
+
+use crate::error::Error;
+use crate::policy::Configuration;
+
+mod authority;
+mod config;
+mod http;
+mod limits;
+mod narrowing;
+mod refusal;
+mod workspaces;
+
+pub use authority::hash;
+
+/// A server of workspaces.
+#[must_use = "a server does nothing until `serve` is called"]
+pub struct Server {
+    address: SocketAddr,
+    app: http::App,
+}
+
+impl Server {
+    /// Reads the configuration and opens the directories of its workspaces.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PolicySource`] with the line of a wrong setting, and the errors of opening a workspace.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self, Error> {
+        let file = Configuration::read(file.as_ref())?;
+        let settings: config::Settings = file.values()?;
+        let workspaces = workspaces::Workspaces::new(&file, &settings)?;
+        let authority = authority::Authority::new(&file, &settings)?;
+        let app = http::App::new(&file, &settings, workspaces, authority)?;
+        Ok(Self { address: settings.listen, app })
+    }
+
+    /// Returns the address that the configuration names.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves requests until `shutdown` completes. Then the server accepts no further request, and returns when the
+    /// running calls have ended, or have been cancelled after the time that the configuration sets.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        self.app.serve(listener, shutdown).await;
+    }
+}

@@ -1,0 +1,20 @@
+//! Refusals of the server.
+
+use crate::error::Error;
+
+/// The reason why a workspace is not served to a caller.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    /// No workspace has this name, or the directory of a template does not exist.
+    #[error("there is no such workspace")]
+    Unknown,
+    /// The token restricts the workspace in a way that the workspace does not support.
+    #[error("{0}")]
+    Narrowing(String),
+    /// Too many workspaces are open.
+    #[error("too many workspaces are in use; try again later")]
+    Full,
+    /// The workspace cannot be opened.
+    #[error("the workspace cannot be opened")]
+    Failed(#[source] Error),
+}

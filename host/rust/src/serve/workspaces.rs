@@ -1,0 +1,371 @@
+//! Workspaces by name: those of the configuration, and those of templates. The directory of each is opened once, and
+//! everything below it by names and without links.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use super::config::{Settings, TenantLimits, WorkspaceSettings};
+use super::limits::Tenant;
+use super::narrowing::Narrowing;
+use super::refusal::Refusal;
+use crate::directory::{Directory, Walk};
+use crate::error::Error;
+use crate::hex::hex;
+use crate::mcp;
+use crate::mount;
+use crate::policy::{Configuration, Layers, PolicyLayer};
+use crate::{Builder, Workspace};
+
+/// Maximum number of open workspaces, counting each narrowing of a workspace.
+const MAX_OPEN: usize = 256;
+
+/// Maximum number of tenants with limits in memory.
+const MAX_TENANTS: usize = 4096;
+
+/// Maximum number of dialects of one workspace whose tools stay in memory.
+const MAX_DIALECTS: usize = 32;
+
+/// Maximum length of a name in bytes.
+const MAX_NAME: usize = 64;
+
+/// The placeholder at the end of a template's path.
+const NAME: &str = "/{name}";
+
+/// All workspaces of the server.
+pub(super) struct Workspaces {
+    configured: HashMap<String, Configured>,
+    templates: Vec<Template>,
+    state_dir: Option<PathBuf>,
+    audit_dir: Option<PathBuf>,
+    /// The file of the configuration, which no tool may open.
+    own_file: PathBuf,
+    open: Mutex<HashMap<String, Arc<Served>>>,
+    tenants: Mutex<HashMap<String, Arc<Tenant>>>,
+}
+
+/// An open workspace, and what MCP clients of it share.
+pub(super) struct Served {
+    pub(super) workspace: Workspace,
+    log: mcp::Log,
+    /// What the clients of each dialect share.
+    shared: Mutex<HashMap<String, mcp::Shared>>,
+}
+
+impl Served {
+    fn new(workspace: Workspace, log: mcp::Log) -> Self {
+        Self { workspace, log, shared: Mutex::default() }
+    }
+
+    /// Returns an MCP server for one client.
+    pub(super) fn server(&self, dialect: &str) -> mcp::Server {
+        let mut shared = lock(&self.shared);
+        if shared.len() >= MAX_DIALECTS && !shared.contains_key(dialect) {
+            shared.clear();
+        }
+        let shared = shared.entry(dialect.to_owned()).or_default().clone();
+        let server = mcp::Server::new(self.workspace.clone()).with_dialect(dialect);
+        server.with_log(self.log.for_client()).with_shared(shared)
+    }
+}
+
+struct Configured {
+    place: Place,
+    source: Source,
+}
+
+/// Settings that a workspace and a template have.
+struct Source {
+    dialect: String,
+    policy: PolicyLayer,
+    limits: TenantLimits,
+}
+
+enum Place {
+    Directory(Directory),
+    Overlay(Directory, String),
+    Container(String),
+    Memory(Arc<Served>),
+}
+
+struct Template {
+    parent: Directory,
+    source: Source,
+}
+
+impl Workspaces {
+    /// Opens the directories of the configuration.
+    pub(super) fn new(file: &Configuration, settings: &Settings) -> Result<Self, Error> {
+        let mut configured = HashMap::new();
+        for (name, workspace) in &settings.workspaces {
+            let at = format!("workspaces.{name}");
+            if !is_name(name) {
+                return Err(file.wrong(&at, NAME_RULE));
+            }
+            let policy = file.policy(&["workspaces", name, "policy"])?;
+            let (dialect, limits) = (workspace.dialect.clone(), workspace.limits.clone());
+            let source = Source { dialect, policy, limits };
+            let place = Place::new(file, &at, workspace, &source)?;
+            configured.insert(name.clone(), Configured { place, source });
+        }
+        let mut templates = Vec::new();
+        for (index, template) in settings.templates.iter().enumerate() {
+            let at = format!("templates.{index}.root");
+            let parent = template.root.strip_suffix(NAME).filter(|parent| !parent.is_empty() && !parent.contains('{'));
+            let parent = parent.ok_or_else(|| file.wrong(&at, "the path has to end in `/{name}`"))?;
+            let parent = directory(file, &at, Path::new(parent))?;
+            let policy = file.policy(&["templates", &index.to_string(), "policy"])?;
+            let (dialect, limits) = (template.dialect.clone(), template.limits.clone());
+            templates.push(Template { parent, source: Source { dialect, policy, limits } });
+        }
+        let below = |path: &Option<PathBuf>| path.as_ref().map(|path| file.directory().join(path));
+        Ok(Self {
+            configured,
+            templates,
+            state_dir: below(&settings.state_dir),
+            audit_dir: below(&settings.audit_dir),
+            own_file: file.path().to_owned(),
+            open: Mutex::default(),
+            tenants: Mutex::default(),
+        })
+    }
+
+    /// Returns the limits of a workspace. Fails if no workspace has this name.
+    pub(super) fn tenant(&self, name: &str) -> Result<Arc<Tenant>, Refusal> {
+        let (_, source) = self.find(name)?;
+        let mut tenants = lock(&self.tenants);
+        if let Some(tenant) = tenants.get(name) {
+            return Ok(tenant.clone());
+        }
+        if tenants.len() >= MAX_TENANTS {
+            tenants.retain(|_, tenant| Arc::strong_count(tenant) > 1 || !tenant.is_idle());
+        }
+        if tenants.len() >= MAX_TENANTS {
+            return Err(Refusal::Full);
+        }
+        Ok(tenants.entry(name.to_owned()).or_insert_with(|| Arc::new(Tenant::new(&source.limits))).clone())
+    }
+
+    /// Returns the dialect of calls that name none.
+    pub(super) fn dialect(&self, name: &str) -> Result<&str, Refusal> {
+        Ok(&self.find(name)?.1.dialect)
+    }
+
+    /// Returns the workspace of this name, narrowed. This blocks the thread while the workspace is opened.
+    pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
+        let (found, source) = self.find(name)?;
+        if let Found::Configured(Place::Memory(served)) = &found {
+            if !narrowing.is_empty() {
+                return Err(Refusal::Narrowing("a workspace in memory cannot be narrowed for a token".to_owned()));
+            }
+            return Ok(served.clone());
+        }
+        let inner = narrowing.path.as_ref().zip(found.directory()).map(|(path, root)| path.open(root)).transpose()?;
+        let of_template = || match &found {
+            Found::OfTemplate(directory) => Some(directory),
+            Found::Configured(_) => None,
+        };
+        // A directory that was replaced is another workspace.
+        let identity = inner.as_ref().or_else(of_template).map(Directory::identity);
+        let identity = identity.map(|identity| (identity.device(), identity.inode()));
+        let key = format!("{name}\n{identity:?}\n{}", narrowing.key());
+        if let Some(served) = lock(&self.open).get(&key) {
+            return Ok(served.clone());
+        }
+        let served = Arc::new(self.build(name, &found, inner, source, narrowing)?);
+        let mut open = lock(&self.open);
+        if open.len() >= MAX_OPEN {
+            open.retain(|_, served| Arc::strong_count(served) > 1);
+        }
+        if open.len() >= MAX_OPEN {
+            return Err(Refusal::Full);
+        }
+        Ok(open.entry(key).or_insert(served).clone())
+    }
+
+    fn find<'w>(&'w self, name: &str) -> Result<(Found<'w>, &'w Source), Refusal> {
+        if !is_name(name) {
+            return Err(Refusal::Unknown);
+        }
+        if let Some(Configured { place, source }) = self.configured.get(name) {
+            return Ok((Found::Configured(place), source));
+        }
+        let of_template = |template: &'w Template| {
+            let directory = template.parent.subdirectory(name).ok()?;
+            Some((Found::OfTemplate(directory), &template.source))
+        };
+        self.templates.iter().find_map(of_template).ok_or(Refusal::Unknown)
+    }
+
+    fn build(
+        &self,
+        name: &str,
+        found: &Found<'_>,
+        inner: Option<Directory>,
+        source: &Source,
+        narrowing: &Narrowing,
+    ) -> Result<Served, Refusal> {
+        let (directory, overlay) = match found {
+            Found::OfTemplate(directory) | Found::Configured(Place::Directory(directory)) => (directory, None),
+            Found::Configured(Place::Overlay(directory, overlay)) => (directory, Some(overlay)),
+            Found::Configured(Place::Container(container)) => {
+                return self.container(name, container, source, narrowing);
+            }
+            // The caller has handled it.
+            Found::Configured(Place::Memory(_)) => return Err(Refusal::Unknown),
+        };
+        // The file of the project in the workspace narrows the policy of each part of the workspace.
+        let layers = Layers::load(mount::way_to(directory.file())).map_err(Refusal::Failed)?;
+        let layers = narrowed(layers, source, narrowing)?;
+        if let Some(path) = &narrowing.path {
+            if overlay.is_some() {
+                return Err(Refusal::Narrowing("a token for a path cannot be used in an overlay".to_owned()));
+            }
+            path.check_policy(&layers)?;
+        }
+        let root = inner.unwrap_or_else(|| directory.clone());
+        let descriptor = root
+            .file()
+            .try_clone()
+            .map_err(|cause| Refusal::Failed(Error::Root { path: root.path().to_owned(), cause }))?;
+        let mut builder = Workspace::builder().root_fd(descriptor.into());
+        if let Some(overlay) = overlay {
+            builder = builder.overlay(overlay);
+        }
+        self.served(name, builder, source, &layers, narrowing)
+    }
+
+    fn container(
+        &self,
+        name: &str,
+        container: &str,
+        source: &Source,
+        narrowing: &Narrowing,
+    ) -> Result<Served, Refusal> {
+        if narrowing.path.is_some() {
+            return Err(Refusal::Narrowing("a token for a path cannot be used in a container".to_owned()));
+        }
+        #[cfg(feature = "containers")]
+        {
+            let container = crate::Container::open(container).map_err(Refusal::Failed)?;
+            let layers = Layers::load_in(&container).map_err(Refusal::Failed)?;
+            let layers = narrowed(layers, source, narrowing)?;
+            self.served(name, Workspace::builder().container(&container), source, &layers, narrowing)
+        }
+        #[cfg(not(feature = "containers"))]
+        {
+            let _ = (name, source);
+            let cause = "the library is built without the feature `containers`".to_owned();
+            Err(Refusal::Failed(Error::Container { name: container.to_owned(), cause }))
+        }
+    }
+
+    fn served(
+        &self,
+        name: &str,
+        mut builder: Builder,
+        source: &Source,
+        layers: &Layers,
+        narrowing: &Narrowing,
+    ) -> Result<Served, Refusal> {
+        if let Some(directory) = &self.state_dir {
+            // `@` is in no name of a workspace.
+            let part = narrowing.path.as_ref().map(|path| format!("@{}", hex(&Sha256::digest(path.as_str()))));
+            builder = builder.state_dir(directory.join(format!("{name}{}", part.unwrap_or_default())));
+        }
+        if let Some(directory) = &self.audit_dir {
+            builder = builder.audit(directory.join(format!("{name}.jsonl")));
+        }
+        let log = mcp::Log::default();
+        let builder = builder.dialect(&source.dialect).on_event(log.listener()).private(&self.own_file);
+        let builder = builder.policy_layers(layers).map_err(Refusal::Failed)?;
+        let workspace = builder.build().map_err(Refusal::Failed)?;
+        Ok(Served::new(workspace, log))
+    }
+}
+
+/// A workspace that was found by its name.
+enum Found<'w> {
+    Configured(&'w Place),
+    OfTemplate(Directory),
+}
+
+impl Found<'_> {
+    /// Returns the directory of the workspace, if it is one of this machine.
+    fn directory(&self) -> Option<&Directory> {
+        match self {
+            Self::OfTemplate(directory) => Some(directory),
+            Self::Configured(Place::Directory(directory) | Place::Overlay(directory, _)) => Some(directory),
+            Self::Configured(Place::Container(_) | Place::Memory(_)) => None,
+        }
+    }
+}
+
+impl Place {
+    fn new(file: &Configuration, at: &str, settings: &WorkspaceSettings, source: &Source) -> Result<Self, Error> {
+        let WorkspaceSettings { root, overlay, container, memory, .. } = settings;
+        match (root, overlay, container, memory) {
+            (Some(root), None, None, false) => directory(file, &format!("{at}.root"), root).map(Self::Directory),
+            (Some(root), Some(overlay), None, false) => {
+                let directory = directory(file, &format!("{at}.root"), root)?;
+                Ok(Self::Overlay(directory, overlay.clone()))
+            }
+            (None, None, Some(container), false) => Ok(Self::Container(container.clone())),
+            (None, None, None, true) => {
+                let layers = Layers::load_own()?.with(&source.policy)?;
+                let log = mcp::Log::default();
+                let builder = Workspace::builder().dialect(&source.dialect).on_event(log.listener());
+                let workspace = builder.policy_layers(&layers)?.build_memory()?;
+                Ok(Self::Memory(Arc::new(Served::new(workspace, log))))
+            }
+            _ => Err(file.wrong(at, "set one of `root`, `container` and `memory`; only `root` can have an `overlay`")),
+        }
+    }
+}
+
+/// Rule for names of workspaces, as the cause of an error.
+const NAME_RULE: &str =
+    "a name has 1 to 64 characters: lower-case letters, digits, `-`, `_` and `.`, the first a letter or a digit";
+
+/// Returns whether a text is the name of a workspace. No such name is a path or hidden.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.len() <= MAX_NAME
+        && name.as_bytes().first().is_some_and(is_alphanumeric)
+        && name.bytes().all(|byte| is_alphanumeric(&byte) || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+/// Opens a directory of the configuration. Links in its path are followed, because the path is the operator's own.
+fn directory(file: &Configuration, at: &str, path: &Path) -> Result<Directory, Error> {
+    let path = file.directory().join(path);
+    Walk::new(&path).and_then(Walk::end).map_err(|cause| file.wrong(at, format!("`{}`: {cause}", path.display())))
+}
+
+fn narrowed(layers: Layers, source: &Source, narrowing: &Narrowing) -> Result<Layers, Refusal> {
+    let layers = layers.with(&source.policy).map_err(Refusal::Failed)?;
+    let with = |layers: Layers, layer| layers.with(layer).map_err(|cause| Refusal::Narrowing(cause.to_string()));
+    narrowing.policy.iter().try_fold(layers, with)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_no_path() {
+        for name in ["a", "0", "notes", "team-1.x_y", "a..b", &"a".repeat(64)] {
+            assert!(is_name(name), "{name}");
+        }
+        let names =
+            ["", ".", "..", ".a", "-a", "_a", "A", "a/b", "a\\b", "a\0", "a b", "ä", "a\n", "a%2e", &"a".repeat(65)];
+        for name in names {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
+}

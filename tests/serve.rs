@@ -1,0 +1,12 @@
+//! The server over real sockets.
+
+mod attacks;
+mod biscuit;
+mod calls;
+mod client;
+mod jwt;
+mod limits;
+mod mcp;
+mod metrics;
+mod shutdown;
+mod tokens;

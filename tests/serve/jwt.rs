@@ -1,0 +1,106 @@
+//! Tokens of an identity provider.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::client::Running;
+
+/// The Ed25519 key of RFC 8037, appendix A, as PKCS #8, and its public key.
+const PRIVATE: &str = "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g";
+const PUBLIC: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+
+fn provider() -> Running {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("notes")).unwrap();
+    let key = json!({"kty": "OKP", "crv": "Ed25519", "x": PUBLIC, "kid": "one", "use": "sig", "alg": "EdDSA"});
+    fs::write(home.path().join("keys.json"), json!({"keys": [key]}).to_string()).unwrap();
+    let jwt = "jwt: {issuer: 'https://id.example', audience: paddock, jwks: keys.json}\n";
+    Running::at(
+        home,
+        &format!("public_url: 'https://paddock.example/'\nworkspaces:\n  notes: {{root: '{{home}}/notes'}}\n{jwt}"),
+    )
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn claims() -> Value {
+    json!({"iss": "https://id.example", "aud": "paddock", "exp": now() + 600, "sub": "alice",
+        "paddock": {"workspaces": ["notes"], "read_only": true}})
+}
+
+fn signed(claims: &Value, kid: &str) -> String {
+    let der = STANDARD.decode(PRIVATE).unwrap();
+    let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
+    encode(&header, claims, &EncodingKey::from_ed_der(&der)).unwrap()
+}
+
+#[test]
+fn a_token_of_the_provider_has_its_claims() {
+    let server = provider();
+    let token = signed(&claims(), "one");
+    assert_eq!(server.call_as(&token, "notes", "tree", json!({})).status, 200);
+    let written = server.call_as(&token, "notes", "write_file", json!({"path": "x", "content": ""})).json();
+    assert_eq!(written["error"]["code"], "read-only", "{written}");
+    assert_eq!(server.call_as(&token, "other", "tree", json!({})).status, 403);
+}
+
+#[test]
+fn other_tokens_are_not_valid() {
+    let server = provider();
+    let status = |token: &str| server.call_as(token, "notes", "tree", json!({})).status;
+    let with = |name: &str, value: Value| {
+        let mut claims = claims();
+        claims[name] = value;
+        signed(&claims, "one")
+    };
+    let without = |name: &str| {
+        let mut claims = claims();
+        claims.as_object_mut().unwrap().remove(name);
+        signed(&claims, "one")
+    };
+    for (case, token) in [
+        ("issuer", with("iss", json!("https://evil.example"))),
+        ("audience", with("aud", json!("other"))),
+        ("expired", with("exp", json!(now() - 600))),
+        ("not yet", with("nbf", json!(now() + 600))),
+        ("grant", with("paddock", json!({"workspaces": ["notes"], "admin": true}))),
+        ("no issuer", without("iss")),
+        ("no audience", without("aud")),
+        ("no expiry", without("exp")),
+        ("no grant", without("paddock")),
+        ("key", signed(&claims(), "two")),
+    ] {
+        assert_eq!(status(&token), 401, "{case}");
+    }
+    let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let unsigned = format!("{}.{}.", part(json!({"alg": "none", "kid": "one"})), part(claims()));
+    assert_eq!(status(&unsigned), 401);
+    // The public key as the secret of a symmetric signature.
+    let symmetric = Header { kid: Some("one".to_owned()), ..Header::new(Algorithm::HS256) };
+    let secret = EncodingKey::from_secret(&URL_SAFE_NO_PAD.decode(PUBLIC).unwrap());
+    assert_eq!(status(&encode(&symmetric, &claims(), &secret).unwrap()), 401);
+    let token = signed(&claims(), "one");
+    let mut parts: Vec<String> = token.split('.').map(str::to_owned).collect();
+    parts[1] = part(json!({"paddock": {"workspaces": ["*"]}}));
+    assert_eq!(status(&parts.join(".")), 401);
+}
+
+#[test]
+fn the_metadata_name_the_provider() {
+    let server = provider();
+    let refused = server.request("GET", "/w/notes/tools", &[], "");
+    let expected =
+        "Bearer resource_metadata=\"https://paddock.example/.well-known/oauth-protected-resource/w/notes/mcp\"";
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(expected)));
+    let metadata = server.get("/.well-known/oauth-protected-resource/w/notes/mcp", "").json();
+    assert_eq!(metadata["resource"], "https://paddock.example/w/notes/mcp");
+    assert_eq!(metadata["authorization_servers"], json!(["https://id.example"]));
+}

@@ -1,0 +1,104 @@
+//! Limits of workspaces and of the server.
+
+use std::io::Write;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use paddock::serve::hash;
+use serde_json::json;
+
+use super::client::{Reply, Running, TOKEN, request};
+
+fn with_limits(limits: &str, more: &str) -> Running {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n", hash(TOKEN));
+    let workspaces =
+        format!("workspaces:\n  notes:\n    root: '{{home}}/notes'\n    limits: {limits}\n  other: {{memory: true}}\n");
+    Running::start(&format!("{workspaces}{token}{more}"))
+}
+
+#[test]
+fn the_rate_of_one_workspace_does_not_burden_another() {
+    let server = with_limits("{calls_per_second: 1}", "");
+    let replies: Vec<Reply> = (0..60).map(|_| server.call("stat", json!({"path": "."}))).collect();
+    let refused: Vec<_> = replies.iter().filter(|reply| reply.status == 429).collect();
+    assert!(replies[..10].iter().all(|reply| reply.status == 200) && refused.len() >= 3, "{replies:?}");
+    assert!(refused.iter().all(|reply| reply.header("retry-after") == Some("1")), "{refused:?}");
+    assert_eq!(server.call_as(TOKEN, "other", "tree", json!({})).status, 200);
+}
+
+#[test]
+fn bytes_are_limited_as_well() {
+    let server = with_limits("{bytes_per_second: 100}", "");
+    let status = || server.call("read_file", json!({"path": "a.txt"})).status;
+    let statuses: Vec<u16> = (0..8).map(|_| status()).collect();
+    assert!(statuses[0] == 200 && statuses[7] == 429, "{statuses:?}");
+}
+
+#[test]
+fn concurrent_calls_are_refused_and_not_queued() {
+    let server = with_limits("{concurrent_calls: 1}", "limits: {body_timeout_ms: 3000}\n");
+    // A request without its body takes the only place.
+    let head = format!(
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 16\r\n\r\n"
+    );
+    let mut first = server.connect();
+    first.write_all(head.as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    let started = Instant::now();
+    let refused = server.call("tree", json!({}));
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{refused:?}");
+    assert!(started.elapsed() < Duration::from_secs(2));
+    first.write_all(br#"{"tool": "tree"}"#).unwrap();
+    assert_eq!(Reply::read(&mut first).map(|reply| reply.status), Some(200));
+    assert_eq!(server.call("tree", json!({})).status, 200);
+}
+
+#[test]
+fn a_flood_is_answered_and_bounded() {
+    let server = with_limits("{concurrent_calls: 2, calls_per_second: 10000}", "");
+    let barrier = Barrier::new(16);
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let client = || {
+            barrier.wait();
+            (0..5).map(|_| server.call("tree", json!({})).status).collect::<Vec<_>>()
+        };
+        let clients: Vec<_> = (0..16).map(|_| scope.spawn(client)).collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.len(), 80);
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
+    assert!(statuses.contains(&200));
+    assert_eq!(server.call("tree", json!({})).status, 200);
+}
+
+#[test]
+fn a_body_beyond_the_limit_is_refused_before_it_is_read() {
+    let server = with_limits("{}", "limits: {max_body_bytes: 1000}\n");
+    let large = request("POST", "/w/notes/call", &[("authorization", &format!("Bearer {TOKEN}"))], &" ".repeat(1001));
+    assert_eq!(server.raw(large.as_bytes()).map(|reply| reply.status), Some(413));
+    let announced = format!(
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 99999999999\r\n\r\n"
+    );
+    let mut stream = server.connect();
+    stream.write_all(announced.as_bytes()).unwrap();
+    assert_eq!(Reply::read(&mut stream).map(|reply| reply.status), Some(413));
+    let chunked = format!(
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n7D0\r\n{}\r\n0\r\n\r\n",
+        " ".repeat(2000)
+    );
+    assert_eq!(server.raw(chunked.as_bytes()).map(|reply| reply.status), Some(413));
+}
+
+#[test]
+fn connections_are_bounded() {
+    let server = with_limits("{}", "limits: {max_connections: 4, header_timeout_ms: 1000}\n");
+    let idle: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    let started = Instant::now();
+    // The idle connections are closed in time, and others are served.
+    while server.raw(request("GET", "/healthz", &[], "").as_bytes()).is_none_or(|reply| reply.status != 200) {
+        assert!(started.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(50));
+    }
+    drop(idle);
+}
