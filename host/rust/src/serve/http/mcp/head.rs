@@ -28,6 +28,8 @@ struct Message {
 struct Params {
     name: Option<String>,
     uri: Option<String>,
+    #[serde(rename = "requestId")]
+    request_id: Option<Value>,
     #[serde(rename = "_meta")]
     meta: Meta,
 }
@@ -91,6 +93,16 @@ impl Head {
             .iter()
             .filter(|message| message.is_request())
             .filter_map(|message| message.id.as_ref())
+            .map(Value::to_string)
+    }
+
+    /// Returns the ids of the requests that the message cancels, as JSON.
+    pub(super) fn cancelled(&self) -> impl Iterator<Item = String> {
+        let cancels = |message: &&Message| message.method.as_deref() == Some("notifications/cancelled");
+        self.messages
+            .iter()
+            .filter(cancels)
+            .filter_map(|message| message.params.request_id.as_ref())
             .map(Value::to_string)
     }
 

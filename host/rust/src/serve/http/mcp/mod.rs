@@ -5,6 +5,7 @@
 //! has no batches and no bounds, and knows nothing of the placeholders for structured content.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
@@ -13,6 +14,7 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::limits::Busy;
 use super::reply::{Rejection, json_response};
 use super::{Admitted, Inner};
 use crate::mcp;
@@ -150,7 +152,7 @@ async fn initialize(
     let session = session.ok_or_else(|| {
         Rejection::new(StatusCode::SERVICE_UNAVAILABLE, "limit-exceeded", "the server has too many sessions")
     })?;
-    let lines = session.request(head, &line, false, running).await.ok_or_else(no_session)?;
+    let lines = session.request(head, line, false, running).await.ok_or_else(no_session)?;
     let spender = admitted.clone();
     let answers = Answers::new(lines, Guard::None, Box::new(move |bytes| spender.spend(bytes)));
     let mut response = answers.respond(false, false).await;
@@ -169,8 +171,11 @@ async fn in_session(
     accepts_events: bool,
 ) -> Result<Response<Body>, Rejection> {
     if !head.is_request() {
-        return match session.write(&line).await {
+        let is_written = session.write(line).await;
+        head.cancelled().for_each(|id| session.forget(&id));
+        return match is_written {
             true => Ok(StatusCode::ACCEPTED.into_response()),
+            false if session.is_open() => Err(Busy { retry_after: Duration::from_secs(1) }.into()),
             false => Err(no_session()),
         };
     }
@@ -179,7 +184,7 @@ async fn in_session(
         return Ok(json_response(StatusCode::BAD_REQUEST, head.error(-32600, cause)));
     }
     let running = admitted.begin()?;
-    let Some(lines) = session.request(head, &line, accepts_events, running).await else {
+    let Some(lines) = session.request(head, line, accepts_events, running).await else {
         return Ok(json_response(StatusCode::BAD_REQUEST, head.error(-32600, "the id is in use by another request")));
     };
     let spender = admitted.clone();

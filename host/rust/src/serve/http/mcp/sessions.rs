@@ -25,6 +25,9 @@ const MAX_WAITING: usize = 64;
 /// Maximum number of requests of a session without an answer.
 const MAX_ROUTES: usize = 64;
 
+/// Maximum number of lines of a session that wait to be read by the server.
+const MAX_WRITES: usize = 16;
+
 /// The protocol revision that has batches.
 const WITH_BATCHES: &str = "2025-03-26";
 
@@ -43,6 +46,8 @@ pub(super) struct Session {
     input: Arc<AsyncMutex<DuplexStream>>,
     routes: Arc<Mutex<Routes>>,
     has_batches: Arc<AtomicBool>,
+    /// Lines that wait for the session.
+    writes: Slots,
     used: Mutex<Instant>,
     task: AbortHandle,
     _slot: Slot,
@@ -113,9 +118,7 @@ impl Sessions {
         };
         lock(&self.by_id).retain(|_, session| !is_idle(session));
     }
-}
 
-impl Sessions {
     /// Returns the number of open sessions.
     pub(in super::super) fn count(&self) -> usize {
         self.slots.used()
@@ -145,7 +148,8 @@ impl Session {
             *lock(&of_task) = Routes::default();
         });
         let (used, task) = (Mutex::new(Instant::now()), task.abort_handle());
-        Self { id, owner, input, routes, has_batches, used, task, _slot: slot }
+        let writes = Slots::new(MAX_WRITES);
+        Self { id, owner, input, routes, has_batches, writes, used, task, _slot: slot }
     }
 
     pub(super) fn id(&self) -> &str {
@@ -156,16 +160,35 @@ impl Session {
         self.has_batches.load(Ordering::Acquire)
     }
 
-    /// Writes a line that is not answered. Returns false if the session has ended.
-    pub(super) async fn write(&self, line: &[u8]) -> bool {
-        self.input.lock().await.write_all(line).await.is_ok()
+    /// Returns whether the session has not ended.
+    pub(super) fn is_open(&self) -> bool {
+        !self.task.is_finished()
+    }
+
+    /// Writes a line. Returns false if too many lines wait, or if the session has ended.
+    pub(super) async fn write(&self, line: Vec<u8>) -> bool {
+        let Some(slot) = self.writes.take() else { return false };
+        let input = self.input.clone();
+        // A client that disconnects must not leave a part of a line in the stream.
+        let written = tokio::spawn(async move {
+            let _slot = slot;
+            input.lock().await.write_all(&line).await.is_ok()
+        });
+        written.await.unwrap_or(false)
+    }
+
+    /// Forgets a request that its client has cancelled: it has no answer.
+    pub(super) fn forget(&self, id: &str) {
+        let mut routes = lock(&self.routes);
+        routes.requests.iter_mut().for_each(|route| route.ids.retain(|known| known != id));
+        routes.requests.retain(|route| !route.ids.is_empty());
     }
 
     /// Makes a request. Returns `None` if one of its ids is in use, or the session has ended.
     pub(super) async fn request(
         &self,
         head: &Head,
-        line: &[u8],
+        line: Vec<u8>,
         accepts_events: bool,
         running: Running,
     ) -> Option<mpsc::Receiver<Vec<u8>>> {
@@ -180,7 +203,11 @@ impl Session {
             let is_batch = head.is_batch();
             routes.requests.push(Route { ids, progress, is_batch, accepts_events, to, _running: running });
         }
-        self.write(line).await.then_some(lines)
+        if self.write(line).await {
+            return Some(lines);
+        }
+        head.ids().for_each(|id| self.forget(&id));
+        None
     }
 
     /// Opens the stream for messages that belong to no request. Returns `None` if it is open already.
