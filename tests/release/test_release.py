@@ -26,7 +26,7 @@ loader = importlib.machinery.SourceFileLoader("release", str(REPOSITORY / ".ci/r
 release = importlib.util.module_from_spec(importlib.util.spec_from_loader("release", loader))
 loader.exec_module(release)
 
-from releasing import advisories, artifacts, binaries, common, component, packages  # noqa: E402
+from releasing import advisories, artifacts, binaries, common, component, packages, tools  # noqa: E402
 from releasing.common import Failed, Release  # noqa: E402
 
 
@@ -46,7 +46,9 @@ class Stops(unittest.TestCase):
     VERSION = release.tomllib.loads(release.text("Cargo.toml"))["workspace"]["package"]["version"]
     RELEASED = {"CHANGELOG.md": f"# Changelog\n\n## {VERSION}\n"}
 
-    def checked(self, dry_run: bool, texts: dict[str, str] = RELEASED, **answers: subprocess.CompletedProcess[str]) -> list[str]:
+    def checked(
+        self, dry_run: bool, texts: dict[str, str] = RELEASED, **answers: subprocess.CompletedProcess[str]
+    ) -> list[str]:
         """Checks the versions of a commit that is released, but for these texts and answers of git."""
         answers = {"tag": ended(f"v{self.VERSION}"), "merge-base": ended(), "status": ended()} | answers
         this = of(dry_run, self.VERSION)
@@ -190,7 +192,8 @@ class Publication(unittest.TestCase):
 
     def test_each_stage_checks_versions_and_sums_and_sends_an_exact_list(self) -> None:
         (self.files / "paddock-files-other-0.1.0.tgz").write_text("from an earlier run")
-        for stage, listed in [("npm", packages.npm_files), ("pypi", packages.python_files), ("crates", packages.crate_files)]:
+        stages = {"npm": packages.npm_files, "pypi": packages.python_files, "crates": packages.crate_files}
+        for stage, listed in stages.items():
             sent = []
             self.enter(release, check_compiler=mock.DEFAULT)
             for name in ["publish_npm", "publish_python", "publish_crates"]:
@@ -315,6 +318,30 @@ class Archives(unittest.TestCase):
             self.assertEqual(component.without_source_directories("wasm32-wasip2", Path(directory)), expected)
 
 
+class Tools(unittest.TestCase):
+    def test_pip_installs_nothing_whose_hash_is_not_written_down(self) -> None:
+        installs = []
+        with (
+            mock.patch.object(tools, "run", side_effect=lambda *command, **_: installs.append(command)),
+            mock.patch.object(tools, "python_tool", side_effect=lambda name: name),
+        ):
+            tools.python_tools.__wrapped__()
+            tools.python_host.__wrapped__()
+        installs = [command for command in installs if "install" in command]
+        self.assertEqual(len(installs), 3)
+        for command in installs:
+            self.assertTrue({"--require-hashes", "--no-index"} & set(command), command)
+
+    def test_a_tool_that_is_there_is_not_built(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            tool = Path(directory) / f"wkg-{tools.CARGO_TOOLS['wkg'][0]}/bin/wkg"
+            tool.parent.mkdir(parents=True)
+            tool.touch()
+            with mock.patch.object(tools, "TOOLS", Path(directory)), mock.patch.object(tools, "run") as run:
+                self.assertEqual(tools.cargo_tool.__wrapped__("wkg"), tool)
+            run.assert_not_called()
+
+
 class Binaries(unittest.TestCase):
     def inspected(self, content: bytes, packages: str, symbols: str) -> None:
         answers = {"rust-audit-info": f'{{"packages": [{packages}]}}', "nm": symbols}
@@ -352,7 +379,8 @@ class Workflow(unittest.TestCase):
             self.assertRegex(checks, rf"\b{target}\b")
 
     def test_a_job_that_may_publish_has_one_permission_and_builds_nothing(self) -> None:
-        jobs = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n|  #.*\n)*)", self.WORKFLOW.split("\njobs:\n")[1], re.MULTILINE))
+        text = self.WORKFLOW.split("\njobs:\n")[1]
+        jobs = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n|  #.*\n)*)", text, re.MULTILINE))
         allowed = {"npm": "id-token", "pypi": "id-token", "crates": "id-token", "oci": "packages", "page": "contents"}
         for name, job in jobs.items():
             if name != "attest":
@@ -369,6 +397,29 @@ class Workflow(unittest.TestCase):
         self.assertEqual(stages, {stage.__name__ for stage in release.STAGES})
 
 
+class Platforms(unittest.TestCase):
+    def ends(self, commands: str) -> int:
+        """Runs commands with the functions of `.ci/platforms-unix`, where the built binary answers everything asked."""
+        answers = r'"content":"one\ntwo" "line":2 "ok":true "content":"one\n2" "code":"outside-workspace" "serverInfo"'
+        with tempfile.TemporaryDirectory() as directory:
+            binary = Path(directory) / "target/x86_64-unknown-linux-musl/dist/paddock"
+            binary.parent.mkdir(parents=True)
+            binary.write_text(f"#!/bin/sh\nprintf '%s\\n' '{answers}' '\"code\":\"denied\"' \"$MESSAGE\"\n")
+            binary.chmod(0o755)
+            script = f"set -euo pipefail; . {REPOSITORY}/.ci/platforms-unix; binary={binary}; {commands}"
+            return subprocess.run(["bash", "-c", script], cwd=directory, capture_output=True).returncode
+
+    def test_a_library_list_that_cannot_be_read_is_no_empty_one(self) -> None:
+        musl = "prepare_unix() { :; }; cargo() { :; }; smoke() { :; }; musl"
+        self.assertEqual(self.ends(f"readelf() {{ :; }}; export MESSAGE=; {musl}"), 0)
+        self.assertNotEqual(self.ends(f"readelf() {{ echo NEEDED; }}; export MESSAGE=; {musl}"), 0)
+        self.assertNotEqual(self.ends(f"readelf() {{ return 127; }}; export MESSAGE=; {musl}"), 0)
+
+    def test_a_command_that_is_refused_for_another_reason_is_not_refused_for_lack_of_confinement(self) -> None:
+        self.assertEqual(self.ends("export MESSAGE='cannot confine commands here'; RUNNER=env smoke $binary"), 0)
+        self.assertNotEqual(self.ends("export MESSAGE='commands are not enabled'; RUNNER=env smoke $binary"), 0)
+
+
 class Windows(unittest.TestCase):
     def test_a_program_is_found_with_its_extension(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
@@ -378,9 +429,10 @@ class Windows(unittest.TestCase):
             self.assertEqual(common.output(Path(directory) / "tool"), "found")
 
     def test_every_module_of_tests_that_windows_lacks_has_a_reason(self) -> None:
-        printed = subprocess.run([sys.executable, ".ci/wine/skipped.py"], cwd=REPOSITORY, capture_output=True, text=True)
+        script = [sys.executable, REPOSITORY / ".ci/wine/skipped.py"]
+        printed = subprocess.run(script, capture_output=True, encoding="utf-8")
         self.assertEqual((printed.returncode, printed.stderr), (0, ""))
-        for line in ["14 tests of tests/approval.rs: Some", "mcp.rs: a_signal_ends_the_server_at_once", "tests of tests/alone:"]:
+        for line in [" tests of tests/approval.rs: Some", "mcp.rs: a_signal_ends_the_server_at_once", "tests of tests/alone:"]:
             self.assertIn(line, printed.stdout)
 
 
