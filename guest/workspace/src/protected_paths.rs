@@ -72,7 +72,7 @@ mod tests {
             ".v\u{17f}code/tasks.json",
             ".Cursor/mcp.json",
             ".mcp.json",
-    ".npmrc",
+            ".npmrc",
             ".paddock.yaml",
             "sub/.Paddock.YML",
             ".paddock.toml. ",
