@@ -30,3 +30,11 @@ def test_named_files_exist() -> None:
     for extra, module in (("pydantic-ai", "pydantic_ai"), ("openai-agents", "openai_agents")):
         assert f"`paddock-files[{extra}]`" in PAGE and f"{extra} = [" in project
         assert os.path.exists(Path(paddock_files.__file__).with_name(f"{module}.py"))
+
+
+def test_no_text_starts_the_module_from_the_directory_of_an_agent() -> None:
+    """`python -m` imports modules of the current directory, which an agent may have written; `python -P -m` does not."""
+    top = Path(__file__).parent / "../../.."
+    texts = [top / "README.md", top / "host/python/README.md", Path(__file__).parent / "../src/paddock_files/__main__.py"]
+    for text in [*texts, *(top / "host/guide/src").rglob("*.md")]:
+        assert "python -m paddock_files" not in text.read_text(), text
