@@ -67,8 +67,8 @@ class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
 def requested_path(variable: str) -> Path | None:
     """Returns the path of the file that an environment variable names.
 
-    A relative path starts in the directory in which the build was started. Build tools run this hook in the directory of
-    the project, and `python -m build` runs it again in an unpacked source distribution; both leave `PWD` as it was.
+    A relative path starts in the directory in which the build was started. Build tools run this hook in the directory
+    of the project, and `python -m build` runs it again in an unpacked source distribution; both leave `PWD` as it was.
     """
     value = os.environ.get(variable)
     if not value:

@@ -30,9 +30,9 @@ fn main() -> ExitCode {
 }
 
 /// Returns the top directory of the repository, or `None` in the published crate. The published crate uses none of the
-/// directories above it, which can belong to another user, as below `/tmp`, or contain files of an agent. Its manifest
-/// shows which one it is: cargo writes the inherited values into the manifest that it publishes. `packed/` alone does not,
-/// because the script `pack` leaves it in the repository.
+/// directories above it, which can belong to another user, as below `/tmp`, or contain files of an agent. It is told by
+/// its manifest, into which cargo writes the inherited values when it packs the crate. `packed/` alone does not tell it,
+/// because the script `pack` leaves that directory in the repository.
 fn repository() -> Result<Option<PathBuf>> {
     let directory = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let inherits_values = std::fs::read_to_string(directory.join("Cargo.toml"))?.contains("version.workspace = true");

@@ -60,7 +60,7 @@ def test_without_fcntl_the_native_program_runs_and_the_package_says_why_it_does_
     (tmp_path / "paddock_files/bin/paddock").unlink()
     fallback = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (fallback.stdout, fallback.returncode) == ("", 3)
-    assert fallback.stderr.startswith("paddock: the tools cannot run in Python: paddock_files cannot be imported on this")
+    assert fallback.stderr.startswith("paddock: the tools cannot run in Python: paddock_files cannot be imported")
     assert "Traceback" not in fallback.stderr
     command = [sys.executable, "-c", WITHOUT_FCNTL + "import paddock_files"]
     imported = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

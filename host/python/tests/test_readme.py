@@ -33,8 +33,8 @@ def test_named_files_exist() -> None:
 
 
 def test_no_text_starts_the_module_from_the_directory_of_an_agent() -> None:
-    """`python -m` imports modules of the current directory, which an agent may have written; `python -P -m` does not."""
+    """`python -m` imports modules of the current directory, which an agent may have written; `-P` prevents this."""
     top = Path(__file__).parent / "../../.."
-    texts = [top / "README.md", top / "host/python/README.md", Path(__file__).parent / "../src/paddock_files/__main__.py"]
-    for text in [*texts, *(top / "host/guide/src").rglob("*.md")]:
+    texts = ["README.md", "host/python/README.md", "host/python/src/paddock_files/__main__.py"]
+    for text in [*(top / name for name in texts), *(top / "host/guide/src").rglob("*.md")]:
         assert "python -m paddock_files" not in text.read_text(), text

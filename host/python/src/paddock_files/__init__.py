@@ -20,8 +20,8 @@ try:
     import fcntl as _fcntl  # noqa: F401
 except ImportError:
     raise ImportError(
-        "paddock_files cannot be imported on this system: it needs `fcntl`, which Linux and macOS have; on Windows, run "
-        "the native program in place of it, with the command `paddock-files`"
+        "paddock_files cannot be imported on this system: it needs `fcntl`, which Linux and macOS have; on Windows, "
+        "run the native program in place of it, with the command `paddock-files`"
     ) from None
 
 from ._approval import Approver, Decision, Grant

@@ -190,7 +190,7 @@ def run_tools(arguments: argparse.Namespace) -> int:
 
 def run_mcp(_: argparse.Namespace) -> int:
     cause = "this host has no MCP server, and this wheel is without the native program, which has one"
-    raise PaddockError(f"{cause}: `cargo install paddock-files` installs it, and the npm package `paddock-files` has one too")
+    raise PaddockError(f"{cause}: `cargo install paddock-files` and `npm install --global paddock-files` install it")
 
 
 def run_component(arguments: argparse.Namespace) -> int:
