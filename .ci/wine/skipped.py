@@ -16,7 +16,6 @@ MODULE = re.compile(rf"(?:^// (.*)\n)?{NOT_WINDOWS}mod (\w+);", re.MULTILINE)
 TEST = re.compile(rf"{NOT_WINDOWS} *#\[test\]\n *fn (\w+)")
 
 
-
 def tests(*files: Path) -> int:
     return sum(len(re.findall(r"^ *#\[test\]$", file.read_text("utf-8"), re.MULTILINE)) for file in files)
 
