@@ -8,5 +8,6 @@ mod jwt;
 mod limits;
 mod mcp;
 mod metrics;
+mod secrets;
 mod shutdown;
 mod tokens;

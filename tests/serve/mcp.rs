@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -140,7 +141,8 @@ fn a_session_of_each_revision_has_the_answers_of_stdio() {
             let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
             let reply = http.send_text(&text);
             let expected = stdio.send_text(&text, true);
-            assert_eq!(strip(messages(&reply)), strip(expected), "{version}: {text}");
+            // Log messages are on the stream of the session.
+            assert_eq!(messages(&reply), expected.into_iter().filter(is_answer).collect::<Vec<_>>(), "{version}: {text}");
             if method == "initialize" {
                 let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
                 let reply = http.send_text(&initialized);
@@ -149,7 +151,7 @@ fn a_session_of_each_revision_has_the_answers_of_stdio() {
             }
         }
         let id = http.session.clone().unwrap();
-        assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+        assert!(id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'), "{id}");
     }
 }
 
@@ -165,19 +167,13 @@ fn the_stateless_revision_has_the_answers_of_stdio() {
         }
         let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
         let reply = http.send_text(&text);
-        assert_eq!(strip(messages(&reply)), strip(stdio.send_text(&text, true)), "{text}");
+        assert_eq!(messages(&reply), stdio.send_text(&text, true), "{text}");
         assert!(reply.header("mcp-session-id").is_none());
     }
 }
 
-/// Removes what differs between two calls of one tool: the identifier and the times of its log message.
-fn strip(mut messages: Vec<Value>) -> Vec<Value> {
-    for message in &mut messages {
-        if let Some(Value::Object(data)) = message.pointer_mut("/params/data") {
-            ["call", "time", "duration_ms"].iter().for_each(|name| drop(data.remove(*name)));
-        }
-    }
-    messages
+fn is_answer(message: &Value) -> bool {
+    message.get("method").is_none()
 }
 
 #[test]
@@ -201,21 +197,67 @@ fn a_body_that_is_no_message_has_the_answer_of_stdio() {
 }
 
 #[test]
-fn a_message_of_several_lines_and_a_batch_are_answered() {
+fn a_message_of_several_lines_is_answered_and_a_batch_is_refused() {
     let server = Running::notes("");
     let mut http = Http { server: &server, session: None };
     let about =
         json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about});
     assert_eq!(http.send_text(&serde_json::to_string_pretty(&hello).unwrap()).status, 200);
-    http.send_text(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
-    let batch = r#"[{"jsonrpc": "2.0", "id": 1, "method": "ping"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stat", "arguments": {"path": "a.txt"}}},
-        {"jsonrpc": "2.0", "method": "notifications/x"}]"#;
-    let answers = http.send_text(batch).json();
-    let mut ids: Vec<_> = answers.as_array().unwrap().iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
-    ids.sort_unstable();
-    assert_eq!(ids, [1, 2], "{answers}");
+    assert_eq!(http.send_text(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#).status, 202);
+    let refused = http.send_text(r#"[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]"#);
+    let answer = refused.json();
+    assert_eq!((refused.status, &answer["error"]["code"], &answer["id"]), (400, &json!(-32600), &json!(null)));
+    assert_eq!(http.send_text(r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#).status, 200);
+}
+
+/// Reads events until one is a message for which `is_wanted` returns true. Appends what it has read to `seen`.
+fn next_message(stream: &mut TcpStream, seen: &mut String, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let mut bytes = [0; 4096];
+        let length = stream.read(&mut bytes).unwrap();
+        assert!(length > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
+        let events = seen.lines().filter_map(|line| line.strip_prefix("data: "));
+        if let Some(message) = events.filter_map(|data| serde_json::from_str(data).ok()).find(&is_wanted) {
+            return message;
+        }
+    }
+}
+
+#[test]
+fn log_messages_are_on_the_stream_of_the_session() {
+    let server = Running::notes("");
+    let session = start_session(&server, &json!({}));
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let post = |body: &Value| server.request("POST", "/w/notes/mcp", &headers, &body.to_string());
+    let level = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "warning"}});
+    assert_eq!(post(&level).status, 200);
+    let mut stream = server.connect();
+    stream.write_all(request("GET", "/w/notes/mcp", &headers, "").as_bytes()).unwrap();
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "read_file", "arguments": {"path": "../x"}}});
+    assert_eq!(post(&call).status, 200);
+    let message = next_message(&mut stream, &mut String::new(), |_| true);
+    assert_eq!((&message["method"], &message["params"]["level"]), (&json!("notifications/message"), &json!("warning")));
+}
+
+#[test]
+fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
+    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
+    let server = Running::start(&format!("{workspace}{token}limits: {{max_sessions: 2}}\n"));
+    let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
+    let about =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let refused = Http { server: &server, session: None }.send_text(&hello);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*sessions[0])];
+    assert_eq!(server.request("DELETE", "/w/notes/mcp", &headers, "").status, 202);
+    assert_eq!(Http { server: &server, session: None }.send_text(&hello).status, 200);
 }
 
 fn start_session(server: &Running, capabilities: &Value) -> String {
@@ -240,16 +282,7 @@ fn a_person_is_asked_on_the_stream_of_the_call() {
     let mut stream = server.connect();
     stream.write_all(request("POST", "/w/notes/mcp", &headers, &call.to_string()).as_bytes()).unwrap();
     let mut seen = String::new();
-    let question: Value = loop {
-        let mut bytes = [0; 4096];
-        let length = stream.read(&mut bytes).unwrap();
-        assert!(length > 0, "{seen}");
-        seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
-        let events = seen.lines().filter_map(|line| line.strip_prefix("data: "));
-        if let Some(question) = events.filter_map(|data| serde_json::from_str(data).ok()).next() {
-            break question;
-        }
-    };
+    let question = next_message(&mut stream, &mut seen, |_| true);
     assert_eq!(question["method"], "elicitation/create", "{question}");
     let answer = json!({"jsonrpc": "2.0", "id": question["id"],
         "result": {"action": "accept", "content": {"approve": true}}});
@@ -299,7 +332,7 @@ fn a_session_belongs_to_its_caller_and_ends() {
     assert_eq!(status("POST", other, &session, ping), 404);
     assert_eq!(status("POST", TOKEN, &"0".repeat(32), ping), 404);
     assert_eq!(status("DELETE", other, &session, ""), 404);
-    assert_eq!(status("DELETE", TOKEN, &session, ""), 204);
+    assert_eq!(status("DELETE", TOKEN, &session, ""), 202);
     assert_eq!(status("POST", TOKEN, &session, ping), 404);
 }
 
@@ -326,10 +359,12 @@ fn requests_that_fit_no_revision_are_refused() {
         let reply = post(wrong);
         assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32020)), "{wrong:?}");
     }
-    assert_eq!(server.request("GET", "/w/notes/mcp", &[("authorization", &authorization)], "").status, 405);
+    let plain = [("authorization", &*authorization), ("accept", ACCEPT)];
+    assert_eq!(server.request("GET", "/w/notes/mcp", &plain, "").status, 400);
     assert_eq!(server.request("POST", "/w/notes/mcp", &[], &list).status, 401);
-    let plain = [("authorization", &*authorization), ("content-type", "text/plain"), ("content-length", "2")];
-    assert_eq!(server.request("POST", "/w/notes/mcp", &plain, "").status, 415);
+    let as_text: Vec<_> = [right[0], right[1], ("content-type", "text/plain")].into_iter().chain(plain).collect();
+    let text = request("POST", "/w/notes/mcp", &as_text, &list).replace("content-type: application/json\r\n", "");
+    assert_eq!(server.raw(text.as_bytes()).map(|reply| reply.status), Some(415));
 }
 
 #[test]

@@ -24,10 +24,10 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
 }
 
 /// Converts the outcome of a call. A failure has no structured content, because that would have to match the output
-/// schema.
+/// schema. Without placeholders, the structured content is parsed.
 pub(super) fn result(
     outcome: Outcome,
-    placeholders: &Placeholders,
+    placeholders: Option<&Placeholders>,
     is_cancelled: impl Fn() -> bool + Send + 'static,
 ) -> CallToolResult {
     let text = match blocks(&outcome) {
@@ -37,7 +37,10 @@ pub(super) fn result(
     if outcome.ok {
         let mut result = CallToolResult::success(text);
         let json: Box<str> = outcome.result.into();
-        result.structured_content = Some(placeholders.put(json.into_string(), is_cancelled));
+        result.structured_content = match placeholders {
+            Some(placeholders) => Some(placeholders.put(json.into_string(), is_cancelled)),
+            None => serde_json::from_str(&json).ok(),
+        };
         result
     } else {
         CallToolResult::error(text)

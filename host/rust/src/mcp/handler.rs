@@ -45,7 +45,8 @@ const INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Handler {
     session: Arc<SessionWorkspace>,
     dialect: String,
-    placeholders: Placeholders,
+    /// Placeholders, if the transport replaces them.
+    placeholders: Option<Placeholders>,
     log: Log,
     shared: Shared,
     subscriptions: Subscriptions,
@@ -65,7 +66,7 @@ impl Handler {
     pub(super) fn new(
         session: SessionWorkspace,
         dialect: String,
-        placeholders: Placeholders,
+        placeholders: Option<Placeholders>,
         log: Log,
         shared: Shared,
     ) -> Self {
@@ -220,7 +221,7 @@ impl ServerHandler for Handler {
             return Ok(CallToolResponse::InputRequired(question));
         }
         let cancelled = context.ct.clone();
-        Ok(CallToolResponse::Complete(convert::result(outcome, &self.placeholders, move || cancelled.is_cancelled())))
+        Ok(CallToolResponse::Complete(convert::result(outcome, self.placeholders.as_ref(), move || cancelled.is_cancelled())))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use paddock_policy::repeated_name::repeated_name;
 use rmcp::RoleServer;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+use rmcp::model::ClientRequest;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;
 use serde::de::IgnoredAny;
@@ -49,12 +51,41 @@ impl Refusal {
     }
 }
 
-/// Returns the answer to a line that is neither a message of the protocol nor a batch; `None` if the line is one.
+/// Kind of a message.
 #[cfg(all(target_os = "linux", feature = "serve"))]
-pub(crate) fn refusal(line: &[u8]) -> Option<String> {
+pub(crate) enum Kind {
+    /// The request that begins a session.
+    Initialize,
+    /// A request whose answer is a stream that stays open.
+    Listen,
+    /// Any other request.
+    Call,
+    /// A notification, or the answer to a request of the server.
+    Notification,
+    /// A notification that no server handles.
+    Ignored,
+}
+
+/// Returns the kind of a message, for a transport without batches that parses it again. The error is the answer to a
+/// message that is refused.
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) fn kind(line: &[u8]) -> Result<Kind, String> {
+    let refused = |error, id| Err(serde_json::to_string(&Refusal::new(error, id)).unwrap_or_default());
     match parse(line) {
-        Parsed::Invalid(error, id) => serde_json::to_string(&Refusal::new(error, id)).ok(),
-        Parsed::Message(..) | Parsed::Batch(_) | Parsed::Ignored => None,
+        Parsed::Message(message, _) => Ok(match *message {
+            JsonRpcMessage::Request(request) => match request.request {
+                ClientRequest::InitializeRequest(_) => Kind::Initialize,
+                ClientRequest::SubscriptionsListenRequest(_) => Kind::Listen,
+                _ => Kind::Call,
+            },
+            _ => Kind::Notification,
+        }),
+        Parsed::Ignored => Ok(Kind::Ignored),
+        Parsed::Batch(_) => {
+            let message = "batches are not supported over HTTP; send each message in a request of its own";
+            refused(ErrorData::invalid_request(message, None), None)
+        }
+        Parsed::Invalid(error, id) => refused(error, id),
     }
 }
 

@@ -48,7 +48,7 @@ use handler::Handler;
 pub(crate) use handler::Shared;
 pub use log::Log;
 #[cfg(all(target_os = "linux", feature = "serve"))]
-pub(crate) use message::refusal;
+pub(crate) use message::{Kind, kind};
 use roots::Open;
 use splice::Placeholders;
 use wire::Wire;
@@ -95,6 +95,13 @@ impl Server {
         self
     }
 
+    /// Returns the handler of requests, for a transport of the `rmcp` library.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn into_handler(self) -> impl rmcp::ServerHandler {
+        let session = roots::SessionWorkspace::new(self.workspace, self.open);
+        Handler::new(session, self.dialect, None, self.log, self.shared)
+    }
+
     /// Sets the function that opens a workspace over the client's roots. Only the dialect `mcp-filesystem` uses them.
     /// If the function returns `None`, calls are made in the server's own workspace.
     pub fn with_client_roots(
@@ -120,7 +127,7 @@ impl Server {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
         let too_long = message::too_long(&self.dialect);
-        let handler = Handler::new(session, self.dialect, placeholders.clone(), self.log, self.shared);
+        let handler = Handler::new(session, self.dialect, Some(placeholders.clone()), self.log, self.shared);
         let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();
         match handler.serve(wire).await {

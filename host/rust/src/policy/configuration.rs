@@ -56,16 +56,21 @@ impl Configuration {
         }
     }
 
-    /// Returns the values of the file. Fails with the line of a value that has another type.
-    pub(crate) fn values<T: DeserializeOwned>(&self) -> Result<T, Error> {
+    /// Returns the values of the file. Fails with the line of a value that has another type. The error repeats no value of
+    /// the member `secret`, in which a user may have written a secret by mistake.
+    pub(crate) fn values<T: DeserializeOwned>(&self, secret: &str) -> Result<T, Error> {
         serde_path_to_error::deserialize(self.root.value()).map_err(|error| {
             let parts = error.path().iter().filter_map(|segment| match segment {
                 Segment::Seq { index } => Some(index.to_string()),
                 Segment::Map { key } => Some(key.clone()),
                 Segment::Enum { .. } | Segment::Unknown => None,
             });
-            let name = parts.collect::<Vec<_>>().join(".");
-            self.wrong(&name, error.inner())
+            let names: Vec<_> = parts.collect();
+            let name = names.join(".");
+            match names.first().is_some_and(|name| name == secret) {
+                true => self.wrong(&name, "the member is missing or unknown, or has the wrong type"),
+                false => self.wrong(&name, error.inner()),
+            }
         })
     }
 
@@ -118,6 +123,8 @@ mod tests {
     struct Values {
         #[serde(rename = "workspaces")]
         _workspaces: HashMap<String, Workspace>,
+        #[serde(default, rename = "tokens")]
+        _tokens: Vec<Workspace>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -142,11 +149,13 @@ mod tests {
 
     #[test]
     fn an_error_has_its_line() {
-        let wrong = |text: &str| configuration(text).values::<Values>().unwrap_err().to_string();
+        let wrong = |text: &str| configuration(text).values::<Values>("tokens").unwrap_err().to_string();
         let error = wrong("workspaces:\n  a:\n    root: /srv\n    rot: /srv\n");
         assert!(error.contains("serve.yaml:4") && error.contains("rot"), "{error}");
         let error = wrong("workspaces:\n  a:\n    root: [1]\n");
         assert!(error.contains("serve.yaml:3") && error.contains("`workspaces.a.root`"), "{error}");
+        let error = wrong("workspaces: {}\ntokens:\n- pdk_secret\n");
+        assert!(error.contains("serve.yaml:3") && !error.contains("pdk_secret"), "{error}");
         let text = "workspaces:\n  a:\n    root: /srv\n    policy:\n      read_onyl: true\n";
         let error = configuration(text).policy(&["workspaces", "a", "policy"]).unwrap_err().to_string();
         assert!(error.contains("serve.yaml:5") && error.contains("did you mean `read_only`"), "{error}");

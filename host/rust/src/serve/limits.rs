@@ -16,6 +16,7 @@ const BUSY: Duration = Duration::from_secs(1);
 /// Limits and use of one workspace.
 pub(super) struct Tenant {
     calls: Slots,
+    bodies: Slots,
     streams: Slots,
     rates: Mutex<Rates>,
 }
@@ -66,8 +67,9 @@ impl Tenant {
             bytes: Bucket::new(limits.bytes_per_second),
             milliseconds: Bucket::new(limits.call_ms_per_second),
         };
-        let (calls, streams) = (Slots::new(limits.concurrent_calls), Slots::new(limits.streams));
-        Self { calls, streams, rates: Mutex::new(rates) }
+        let slots = [limits.concurrent_calls, limits.concurrent_calls, limits.streams];
+        let [calls, bodies, streams] = slots.map(Slots::new);
+        Self { calls, bodies, streams, rates: Mutex::new(rates) }
     }
 
     /// Starts a call, if the workspace and the server have capacity for it.
@@ -83,6 +85,12 @@ impl Tenant {
         }
         rates.calls.spend(1);
         Ok(Running { tenant: Arc::clone(self), started: now, _slots: slots })
+    }
+
+    /// Starts to read a large body, if the workspace and the server have capacity for it.
+    pub(super) fn body(&self, server: &Slots) -> Result<[Slot; 2], Busy> {
+        let busy = || Busy { retry_after: BUSY };
+        Ok([self.bodies.take().ok_or_else(busy)?, server.take().ok_or_else(busy)?])
     }
 
     /// Starts a stream that may stay open.
@@ -189,6 +197,10 @@ mod tests {
         drop(running);
         assert_eq!(server.used(), 0);
         assert!(tenant.begin(&server).is_ok() && tenant.begin(&Slots::new(0)).is_err());
+        let bodies = [tenant.body(&server).ok().unwrap(), tenant.body(&server).ok().unwrap()];
+        assert!(tenant.body(&server).is_err() && tenant.begin(&server).is_ok());
+        drop(bodies);
+        assert_eq!(server.used(), 0);
         let stream = tenant.stream().ok().unwrap();
         assert!(tenant.stream().is_err());
         drop(stream);

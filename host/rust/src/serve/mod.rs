@@ -46,7 +46,7 @@ impl Server {
     /// [`Error::PolicySource`] with the line of a wrong setting, and the errors of opening a workspace.
     pub fn open(file: impl AsRef<Path>) -> Result<Self, Error> {
         let file = Configuration::read(file.as_ref())?;
-        let settings: config::Settings = file.values()?;
+        let settings: config::Settings = file.values("tokens")?;
         let workspaces = workspaces::Workspaces::new(&file, &settings)?;
         let authority = authority::Authority::new(&file, &settings)?;
         let app = http::App::new(&file, &settings, workspaces, authority)?;

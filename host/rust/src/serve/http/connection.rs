@@ -11,9 +11,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::super::config::ServerLimits;
 use super::super::limits::{Slot, Slots};
@@ -27,14 +27,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum time for which the server waits for cancelled calls.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Phase of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Serving,
-    /// No further request is accepted; running calls may end.
-    Draining,
-    /// Running calls are cancelled.
-    Cancelling,
+/// The end of the server, in two steps.
+#[derive(Clone, Default)]
+pub(super) struct Shutdown {
+    /// Cancelled when no further request is accepted, while running calls may end.
+    pub(super) draining: CancellationToken,
+    /// Cancelled when running calls are cancelled.
+    pub(super) cancelling: CancellationToken,
 }
 
 /// Serves connections until `shutdown` completes and all requests have ended or were cancelled.
@@ -42,21 +41,21 @@ pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
     limits: &ServerLimits,
-    phase: &watch::Sender<Phase>,
-    shutdown: impl Future<Output = ()>,
+    shutdown: &Shutdown,
+    requested: impl Future<Output = ()>,
 ) {
     let slots = Slots::new(limits.max_connections);
     let mut connections = JoinSet::new();
-    let mut shutdown = pin!(shutdown);
+    let mut requested = pin!(requested);
     loop {
         let accepted = tokio::select! {
-            () = &mut shutdown => break,
+            () = &mut requested => break,
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
         match (accepted, slots.take()) {
             (Ok((stream, _)), Some(slot)) => {
-                let connection = connection(stream, router.clone(), limits.clone(), phase.subscribe(), slot);
+                let connection = connection(stream, router.clone(), limits.clone(), shutdown.clone(), slot);
                 connections.spawn(connection);
             }
             // The client sees that the connection is closed.
@@ -65,20 +64,20 @@ pub(super) async fn serve(
         }
     }
     drop(listener);
-    phase.send_replace(Phase::Draining);
+    shutdown.draining.cancel();
     let all_ended = async |connections: &mut JoinSet<()>| while connections.join_next().await.is_some() {};
-    if timeout(limits.shutdown(), all_ended(&mut connections)).await.is_err() {
-        phase.send_replace(Phase::Cancelling);
-        // The connections end at once; their calls end when the guests see it.
-        let _ = timeout(GRACE, all_ended(&mut connections)).await;
-    }
+    let _ = timeout(limits.shutdown(), all_ended(&mut connections)).await;
+    // This also ends the sessions that have no connection.
+    shutdown.cancelling.cancel();
+    // The connections end at once; their calls end when the guests see it.
+    let _ = timeout(GRACE, all_ended(&mut connections)).await;
 }
 
 async fn connection(
     stream: TcpStream,
     router: Router,
     limits: ServerLimits,
-    mut phase: watch::Receiver<Phase>,
+    shutdown: Shutdown,
     _slot: Slot,
 ) {
     // Answers are small and are written as a whole.
@@ -88,21 +87,15 @@ async fn connection(
     builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout());
     builder.max_headers(MAX_HEADERS).max_header_size(limits.max_header_bytes);
     let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(router)));
-    loop {
-        tokio::select! {
-            // An error is the client's.
-            _ = connection.as_mut() => return,
-            changed = phase.changed() => match (changed, current(&phase)) {
-                (Ok(()), Phase::Serving) => {}
-                (Ok(()), Phase::Draining) => connection.as_mut().graceful_shutdown(),
-                (Ok(()), Phase::Cancelling) | (Err(_), _) => return,
-            },
-        }
+    tokio::select! {
+        // An error is the client's.
+        _ = connection.as_mut() => return,
+        () = shutdown.draining.cancelled() => connection.as_mut().graceful_shutdown(),
     }
-}
-
-fn current(phase: &watch::Receiver<Phase>) -> Phase {
-    *phase.borrow()
+    tokio::select! {
+        _ = connection => {}
+        () = shutdown.cancelling.cancelled() => {}
+    }
 }
 
 /// A stream whose writes fail if the peer reads nothing for some time.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -15,7 +15,6 @@ use axum::routing::{get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::authority::{Authority, Denied, Grant};
@@ -34,7 +33,7 @@ mod origins;
 mod reply;
 mod tools;
 
-use connection::Phase;
+use connection::Shutdown;
 use mcp::Sessions;
 use metrics::{Line, Metrics};
 use origins::Origins;
@@ -50,14 +49,16 @@ struct Inner {
     limits: ServerLimits,
     /// Running calls of all workspaces.
     calls: Slots,
-    sessions: Sessions,
+    /// Large bodies that are being read.
+    bodies: Slots,
+    sessions: Arc<Sessions>,
     /// Counters, if the configuration publishes them.
     metrics: Option<Metrics>,
     /// Whether each request is logged.
     is_logging: bool,
     /// URL of the server and URL of the identity provider, if there is one.
     provider: Option<(String, String)>,
-    phase: watch::Sender<Phase>,
+    shutdown: Shutdown,
 }
 
 tokio::task_local! {
@@ -85,44 +86,35 @@ impl App {
             return Err(file.wrong("limits.max_header_bytes", format!("it has to be at least {MIN_HEADER_BYTES}")));
         }
         let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins);
-        let (calls, phase) = (Slots::new(limits.max_calls), watch::Sender::new(Phase::Serving));
-        let sessions = Sessions::new(limits.max_sessions, limits.session_idle());
+        let [calls, bodies] = [limits.max_calls; 2].map(Slots::new);
+        let shutdown = Shutdown::default();
+        let sessions = Arc::new(Sessions::new(limits.max_sessions, limits.session_idle()));
         let (metrics, is_logging) = (settings.metrics.then(Metrics::new), settings.log);
         let url = |url: &String| url.trim_end_matches('/').to_owned();
         let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
         let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));
         let inner =
-            Inner { workspaces, authority, origins, limits, calls, sessions, metrics, is_logging, provider, phase };
+            Inner { workspaces, authority, origins, limits, calls, bodies, sessions, metrics, is_logging, provider, shutdown };
         Ok(Self(Arc::new(inner)))
     }
 
     pub(super) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let app = self.0;
-        let served = connection::serve(listener, router(&app), &app.limits, &app.phase, shutdown);
-        let end_idle_sessions = async {
-            loop {
-                tokio::time::sleep(SESSION_INTERVAL).await;
-                app.sessions.end_idle();
-            }
-        };
-        tokio::select! {
-            () = served => {}
-            () = end_idle_sessions => {}
-        }
+        connection::serve(listener, router(&app), &app.limits, &app.shutdown, shutdown).await;
     }
 }
 
+/// Size in bytes from which a body counts as large. Smaller ones take little memory, even if every connection sends one.
+const LARGE_BODY: u64 = 64 << 10;
+
 /// Minimum of the setting `limits.max_header_bytes`, which leaves room for a token.
 const MIN_HEADER_BYTES: usize = 1024;
-
-/// Interval at which idle sessions are ended.
-const SESSION_INTERVAL: Duration = Duration::from_secs(30);
 
 fn router(app: &Arc<Inner>) -> Router {
     Router::new()
         .route("/w/{workspace}/tools", get(tools::list))
         .route("/w/{workspace}/call", post(tools::call))
-        .route("/w/{workspace}/mcp", post(mcp::post).get(mcp::get).delete(mcp::delete))
+        .route("/w/{workspace}/mcp", post(mcp::post).get(mcp::of_session).delete(mcp::of_session))
         .route("/.well-known/oauth-protected-resource/w/{workspace}/mcp", get(protected_resource))
         .route("/openapi.json", get(openapi::document))
         .route("/metrics", get(counters))
@@ -139,9 +131,9 @@ async fn check(State(app): State<Arc<Inner>>, request: Request, next: Next) -> R
     let started = Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let answered = async {
-        let checked = match *app.phase.borrow() {
-            Phase::Serving => app.origins.check(request.headers()),
-            Phase::Draining | Phase::Cancelling => Err(Rejection::closing()),
+        let checked = match app.shutdown.draining.is_cancelled() {
+            false => app.origins.check(request.headers()),
+            true => Err(Rejection::closing()),
         };
         let response = match checked {
             Ok(()) => next.run(request).await,
@@ -197,9 +189,9 @@ async fn healthy() -> &'static str {
 }
 
 async fn ready(State(app): State<Arc<Inner>>) -> Response<Body> {
-    match *app.phase.borrow() {
-        Phase::Serving => "ok\n".into_response(),
-        Phase::Draining | Phase::Cancelling => Rejection::closing().into_response(),
+    match app.shutdown.draining.is_cancelled() {
+        false => "ok\n".into_response(),
+        true => Rejection::closing().into_response(),
     }
 }
 
@@ -235,6 +227,8 @@ impl Admitted {
         if body.size_hint().lower() > u64::try_from(limits.max_body_bytes).unwrap_or(u64::MAX) {
             return Err(too_large());
         }
+        let is_small = body.size_hint().upper().is_some_and(|size| size < LARGE_BODY);
+        let _slots = (!is_small).then(|| self.tenant.body(&self.app.bodies)).transpose()?;
         let collected = timeout(limits.body_timeout(), Limited::new(body, limits.max_body_bytes).collect()).await;
         let too_slow = |_| Rejection::new(StatusCode::REQUEST_TIMEOUT, "limit-exceeded", "the body took too long");
         let body = collected.map_err(too_slow)?.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {

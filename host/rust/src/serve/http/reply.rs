@@ -39,6 +39,13 @@ impl Rejection {
         rejection.with(header::CONNECTION, "close").retry(Duration::from_secs(5))
     }
 
+    /// Returns the refusal of a new MCP session.
+    pub(super) fn too_many_sessions() -> Self {
+        let rejection =
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, "limit-exceeded", "the server has too many MCP sessions");
+        rejection.retry(Duration::from_secs(5))
+    }
+
     /// Adds the URL of the authorization's metadata to a refusal for want of a valid token.
     pub(super) fn with_metadata(mut self, url: Option<&str>) -> Self {
         if let Some(url) = url {

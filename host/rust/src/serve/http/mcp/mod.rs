@@ -1,36 +1,37 @@
 //! MCP over streamable HTTP, for the protocol revisions with sessions and for the stateless revision 2026-07-28.
 //!
-//! Each session, and each stateless request, is one stream of the MCP server of this library, so that all answers are
-//! those of the stdio transport. The HTTP transport of the `rmcp` library parses bodies itself: it accepts repeated names,
-//! has no batches and no bounds, and knows nothing of the placeholders for structured content.
+//! The transport is that of the `rmcp` library. Before it sees a request, this module checks the rights and the limits
+//! of the caller, and the message by the rules of the stdio transport, which are stricter than those of the library.
+//! The library has no batches, so that a batch is refused here.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use axum::response::IntoResponse;
+use http_body_util::{BodyExt, Full};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
-use super::super::limits::Busy;
+use super::super::limits::{Running, Slot};
+use super::super::workspaces::Served;
 use super::reply::{Rejection, json_response};
 use super::{Admitted, Inner};
-use crate::mcp;
+use crate::mcp::{self, Kind};
 
-mod answers;
-mod exchange;
-mod head;
 mod sessions;
 
-use answers::{Answers, Guard};
-use head::Head;
-use sessions::Session;
+use sessions::OwnSessions;
 pub(super) use sessions::Sessions;
 
 /// Header with the identifier of a session.
 const SESSION: &str = "mcp-session-id";
+
+/// Interval between comments in a stream without events, which show both sides that the connection is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,193 +39,123 @@ pub(super) struct McpQuery {
     dialect: Option<String>,
 }
 
-/// Handles the messages of a body.
+/// The capacity that a message takes until it has been handled.
+#[expect(dead_code, reason = "the values are dropped at the end")]
+enum Guard {
+    Call(Running),
+    Stream(Slot),
+}
+
+/// A request for MCP whose caller has rights in the workspace and in the session.
+struct Caller {
+    admitted: Arc<Admitted>,
+    dialect: String,
+    /// The rights, the workspace and the dialect, to which a session belongs.
+    owner: String,
+}
+
+/// Handles a message.
 pub(super) async fn post(
     State(app): State<Arc<Inner>>,
     Path(workspace): Path<String>,
     query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
-    headers: HeaderMap,
-    body: Body,
+    request: Request<Body>,
 ) -> Result<Response<Body>, Rejection> {
-    let admitted = Arc::new(Admitted::new(app, workspace, &headers)?);
-    let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
-    let dialect = admitted.dialect(query.dialect.as_deref())?;
-    check_content_type(&headers)?;
-    let body = admitted.body(body).await?;
-    let body = body.trim_ascii();
-    if let Some(refusal) = mcp::refusal(body) {
-        return Ok(json_response(StatusCode::BAD_REQUEST, refusal));
-    }
-    let head = Head::parse(body);
-    let line = one_line(body);
-    let accepts_events = accepts(&headers, "text/event-stream");
-    if let Some(session) = session(&admitted, &headers, &dialect)? {
-        return in_session(&admitted, &session, &head, line, accepts_events).await;
-    }
-    if head.is_initialize() {
-        return initialize(&admitted, &dialect, &head, line).await;
-    }
-    if let Err(mismatch) = head.check_headers(&headers) {
-        return Ok(json_response(StatusCode::BAD_REQUEST, head.error(-32020, &mismatch)));
-    }
-    if !head.is_request() {
-        // Without a session, a notification or an answer has no receiver.
-        return Ok(StatusCode::ACCEPTED.into_response());
-    }
-    if !head.is_stateless() {
-        let cause =
-            "start a session by `initialize` and repeat its `Mcp-Session-Id`, or use the protocol revision 2026-07-28";
-        return Ok(json_response(StatusCode::BAD_REQUEST, head.error(-32600, cause)));
-    }
-    let guard: Guard = match head.is_listen() {
-        true => Guard::Stream(admitted.tenant.stream()?),
-        false => Guard::Call(admitted.begin()?),
+    let (mut parts, body) = request.into_parts();
+    let caller = Caller::new(app, workspace, query, &parts.headers)?;
+    let body = caller.admitted.body(body).await?;
+    let kind = match mcp::kind(body.trim_ascii()) {
+        Ok(kind) => kind,
+        Err(refusal) => return Ok(json_response(StatusCode::BAD_REQUEST, refusal)),
     };
-    let served = admitted.open().await?;
-    let lines = exchange::start(served.server(&dialect), line, admitted.app.phase.subscribe(), head.is_listen());
-    let spender = admitted.clone();
-    let answers = Answers::new(lines, guard, Box::new(move |bytes| spender.spend(bytes)));
-    Ok(answers.respond(accepts_events, true).await)
-}
-
-/// Opens the stream of a session on which the server sends what belongs to no request.
-pub(super) async fn get(
-    State(app): State<Arc<Inner>>,
-    Path(workspace): Path<String>,
-    query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
-    headers: HeaderMap,
-) -> Result<Response<Body>, Rejection> {
-    let admitted = Arc::new(Admitted::new(app, workspace, &headers)?);
-    let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
-    let dialect = admitted.dialect(query.dialect.as_deref())?;
-    let session = session(&admitted, &headers, &dialect)?.ok_or_else(|| {
-        Rejection::new(StatusCode::METHOD_NOT_ALLOWED, "invalid-argument", "only a session has a stream of its own")
-    })?;
-    let guard = Guard::Stream(admitted.tenant.stream()?);
-    let lines = session
-        .open_stream()
-        .ok_or_else(|| Rejection::new(StatusCode::CONFLICT, "already-exists", "the session has a stream already"))?;
-    let spender = admitted.clone();
-    let answers = Answers::new(lines, guard, Box::new(move |bytes| spender.spend(bytes)));
-    Ok(answers.into_events(None))
-}
-
-/// Ends a session.
-pub(super) async fn delete(
-    State(app): State<Arc<Inner>>,
-    Path(workspace): Path<String>,
-    query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
-    headers: HeaderMap,
-) -> Result<StatusCode, Rejection> {
-    let admitted = Admitted::new(app, workspace, &headers)?;
-    let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
-    let dialect = admitted.dialect(query.dialect.as_deref())?;
-    let session = session(&admitted, &headers, &dialect)?.ok_or_else(no_session)?;
-    admitted.app.sessions.remove(&session);
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Returns the session that the request names, if it names one. A session belongs to the rights that began it.
-fn session(admitted: &Admitted, headers: &HeaderMap, dialect: &str) -> Result<Option<Arc<Session>>, Rejection> {
-    let Some(id) = headers.get(SESSION) else { return Ok(None) };
-    let id = id.to_str().map_err(|_| no_session())?;
-    admitted.app.sessions.get(id, &owner(admitted, dialect)).map(Some).ok_or_else(no_session)
-}
-
-fn no_session() -> Rejection {
-    Rejection::not_found("there is no such session; start one by `initialize`")
-}
-
-fn owner(admitted: &Admitted, dialect: &str) -> String {
-    format!("{}\n{dialect}\n{}", admitted.workspace, admitted.grant.key())
-}
-
-async fn initialize(
-    admitted: &Arc<Admitted>,
-    dialect: &str,
-    head: &Head,
-    line: Vec<u8>,
-) -> Result<Response<Body>, Rejection> {
-    let running = admitted.begin()?;
-    let served = admitted.open().await?;
-    let app = &admitted.app;
-    let session = app.sessions.start(served.server(dialect), owner(admitted, dialect), app.phase.subscribe());
-    let session = session.ok_or_else(|| {
-        Rejection::new(StatusCode::SERVICE_UNAVAILABLE, "limit-exceeded", "the server has too many sessions")
-    })?;
-    let lines = session.request(head, line, false, running).await.ok_or_else(no_session)?;
-    let spender = admitted.clone();
-    let answers = Answers::new(lines, Guard::None, Box::new(move |bytes| spender.spend(bytes)));
-    let mut response = answers.respond(false, false).await;
-    match (response.status(), HeaderValue::from_str(session.id())) {
-        (StatusCode::OK, Ok(id)) => drop(response.headers_mut().insert(SESSION, id)),
-        _ => app.sessions.remove(&session),
-    }
-    Ok(response)
-}
-
-async fn in_session(
-    admitted: &Arc<Admitted>,
-    session: &Arc<Session>,
-    head: &Head,
-    line: Vec<u8>,
-    accepts_events: bool,
-) -> Result<Response<Body>, Rejection> {
-    if !head.is_request() {
-        let is_written = session.write(line).await;
-        head.cancelled().for_each(|id| session.forget(&id));
-        return match is_written {
-            true => Ok(StatusCode::ACCEPTED.into_response()),
-            false if session.is_open() => Err(Busy { retry_after: Duration::from_secs(1) }.into()),
-            false => Err(no_session()),
-        };
-    }
-    if head.is_batch() && !session.has_batches() {
-        let cause = "only the protocol revision 2025-03-26 has batches; send each message in a request of its own";
-        return Ok(json_response(StatusCode::BAD_REQUEST, head.error(-32600, cause)));
-    }
-    let running = admitted.begin()?;
-    let Some(lines) = session.request(head, line, accepts_events, running).await else {
-        return Ok(json_response(StatusCode::BAD_REQUEST, head.error(-32600, "the id is in use by another request")));
-    };
-    let spender = admitted.clone();
-    let answers = Answers::new(lines, Guard::None, Box::new(move |bytes| spender.spend(bytes)));
-    Ok(answers.respond(accepts_events, false).await)
-}
-
-fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-        true => Ok(()),
-        false => {
-            let message = "the body has to be `application/json`";
-            Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid-argument", message))
+    let (mut slot, mut stops) = (None, &caller.admitted.app.shutdown.cancelling);
+    match kind {
+        Kind::Ignored => return Ok(StatusCode::ACCEPTED.into_response()),
+        Kind::Notification => {}
+        Kind::Initialize => {
+            parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)));
+            slot = Some(caller.admitted.app.sessions.reserve().ok_or_else(Rejection::too_many_sessions)?);
+        }
+        Kind::Call => drop(parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)))),
+        Kind::Listen => {
+            parts.extensions.insert(Arc::new(Guard::Stream(caller.admitted.tenant.stream()?)));
+            stops = &caller.admitted.app.shutdown.draining;
         }
     }
+    let served = caller.admitted.open().await?;
+    let service = caller.service(served, slot, stops);
+    let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
+    Ok(caller.counted(response, None))
 }
 
-/// Returns whether the client accepts a media type. A client that says nothing gets JSON.
-fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut ranges = values.flat_map(|value| value.split(','));
-    ranges.any(|range| {
-        let mut parts = range.split(';');
-        let is_type = parts.next().is_some_and(|range| range.trim().eq_ignore_ascii_case(media_type));
-        let is_excluded = parts.any(|parameter| matches!(parameter.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-        is_type && !is_excluded
-    })
+/// Opens the stream of a session on which the server sends what belongs to no request, or ends the session.
+pub(super) async fn of_session(
+    State(app): State<Arc<Inner>>,
+    Path(workspace): Path<String>,
+    query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
+    request: Request<Body>,
+) -> Result<Response<Body>, Rejection> {
+    let caller = Caller::new(app, workspace, query, request.headers())?;
+    let opens_stream = *request.method() == Method::GET;
+    let stream = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
+    let served = caller.admitted.open().await?;
+    let service = caller.service(served, None, &caller.admitted.app.shutdown.draining);
+    let response = service.handle(request).await;
+    Ok(caller.counted(response, stream))
 }
 
-/// Returns a message as one line. The message is valid JSON, in which a line break is white space.
-fn one_line(body: &[u8]) -> Vec<u8> {
-    let space = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
-    body.iter().map(space).chain([b'\n']).collect()
-}
+impl Caller {
+    /// Admits the caller. Fails if the request names a session that other rights have begun.
+    fn new(
+        app: Arc<Inner>,
+        workspace: String,
+        query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
+        headers: &HeaderMap,
+    ) -> Result<Self, Rejection> {
+        let admitted = Arc::new(Admitted::new(app, workspace, headers)?);
+        let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
+        let dialect = admitted.dialect(query.dialect.as_deref())?;
+        let owner = format!("{}\n{dialect}\n{}", admitted.workspace, admitted.grant.key());
+        let session = headers.get(SESSION).map(|id| id.to_str().unwrap_or_default());
+        if session.is_some_and(|id| !admitted.app.sessions.belongs_to(id, &owner)) {
+            return Err(Rejection::not_found("there is no such session; start one by `initialize`"));
+        }
+        Ok(Self { admitted, dialect, owner })
+    }
 
-/// Returns whether a line is the answer to a request.
-fn is_answer(line: &Value) -> bool {
-    match line {
-        Value::Array(_) => true,
-        line => line.get("method").is_none(),
+    /// Returns the transport for one request. With a slot, the request can begin a session. Streams of the response end
+    /// when `stops` is cancelled.
+    fn service(
+        &self,
+        served: Arc<Served>,
+        slot: Option<Slot>,
+        stops: &CancellationToken,
+    ) -> StreamableHttpService<impl rmcp::ServerHandler + Send + 'static, OwnSessions> {
+        // The server has checked `Host` and `Origin`, and the size of the body.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(usize::MAX)
+            .with_sse_keep_alive(Some(KEEP_ALIVE))
+            .with_sse_retry(None)
+            .with_json_response(true)
+            .with_cancellation_token(stops.child_token());
+        let sessions = OwnSessions::new(self.admitted.app.sessions.clone(), self.owner.clone(), slot);
+        let dialect = self.dialect.clone();
+        StreamableHttpService::new(move || Ok(served.server(&dialect).into_handler()), Arc::new(sessions), config)
+    }
+
+    /// Returns the response, whose bytes are accounted for. The slot is held until the response has been sent.
+    fn counted<B>(self, response: Response<B>, stream: Option<Slot>) -> Response<Body>
+    where
+        B: axum::body::HttpBody<Data = Bytes, Error = std::convert::Infallible> + Send + 'static,
+    {
+        response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _ = &stream;
+                self.admitted.spend(frame.data_ref().map_or(0, Bytes::len));
+                frame
+            }))
+        })
     }
 }
