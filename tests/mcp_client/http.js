@@ -21,7 +21,7 @@ delete env.PADDOCK_POLICY;
 
 /** Returns a new token with its hash. */
 function newToken() {
-  const printed = execFileSync(binary, ["serve", "--new-token"], { encoding: "utf8" });
+  const printed = execFileSync(binary, ["token", "new"], { encoding: "utf8" });
   return { token: printed.match(/^token: (.*)$/m)[1], sha256: printed.match(/^sha256: (.*)$/m)[1] };
 }
 

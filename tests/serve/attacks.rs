@@ -82,7 +82,7 @@ fn a_slow_request_ends_in_time() {
     assert!(Reply::read(&mut half).is_none_or(|reply| reply.status == 408));
     let mut body = server.connect();
     let head = format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 100\r\n\r\n{{"
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 100\r\n\r\n{{"
     );
     body.write_all(head.as_bytes()).unwrap();
     assert_eq!(Reply::read(&mut body).map(|reply| reply.status), Some(408));
@@ -100,7 +100,7 @@ fn a_client_that_reads_nothing_is_disconnected() {
     std::fs::write(server.root().join("large.txt"), text).unwrap();
     let body = json!({"tool": "read_file", "arguments": {"path": "large.txt", "mode": "base64"}}).to_string();
     let head = format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let mut stalled: Vec<_> = (0..2).map(|_| server.connect()).collect();

@@ -7,7 +7,7 @@ use paddock::serve::{Server, hash};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::client::{Running, TOKEN};
+use super::client::{Running, TOKEN, request};
 
 #[test]
 fn a_call_has_the_outcome_of_the_command_line() {
@@ -53,6 +53,12 @@ fn wrong_requests_are_refused() {
         assert_eq!(post(body), 400, "{body}");
     }
     assert_eq!(post(r#"{"tool": "tree"}"#), 200);
+    let text =
+        request("POST", "/w/notes/call", &[("authorization", &format!("Bearer {TOKEN}"))], r#"{"tool": "tree"}"#);
+    for other in ["", "content-type: text/plain\r\n", "content-type: application/x-www-form-urlencoded\r\n"] {
+        let text = text.replace("content-type: application/json\r\n", other);
+        assert_eq!(server.raw(text.as_bytes()).map(|reply| reply.status), Some(415), "{other}");
+    }
     assert_eq!(server.get("/w/notes/call", TOKEN).status, 405);
     assert_eq!(server.get("/w/notes", TOKEN).status, 404);
     assert_eq!(server.get("/", TOKEN).status, 404);

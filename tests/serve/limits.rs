@@ -40,7 +40,7 @@ fn concurrent_calls_are_refused_and_not_queued() {
     let server = with_limits("{concurrent_calls: 1}", "limits: {body_timeout_ms: 3000}\n");
     // A request without its body takes the only place.
     let head = format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 16\r\n\r\n"
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 16\r\n\r\n"
     );
     let mut first = server.connect();
     first.write_all(head.as_bytes()).unwrap();
@@ -78,13 +78,13 @@ fn a_body_beyond_the_limit_is_refused_before_it_is_read() {
     let large = request("POST", "/w/notes/call", &[("authorization", &format!("Bearer {TOKEN}"))], &" ".repeat(1001));
     assert_eq!(server.raw(large.as_bytes()).map(|reply| reply.status), Some(413));
     let announced = format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 99999999999\r\n\r\n"
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 99999999999\r\n\r\n"
     );
     let mut stream = server.connect();
     stream.write_all(announced.as_bytes()).unwrap();
     assert_eq!(Reply::read(&mut stream).map(|reply| reply.status), Some(413));
     let chunked = format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n7D0\r\n{}\r\n0\r\n\r\n",
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n7D0\r\n{}\r\n0\r\n\r\n",
         " ".repeat(2000)
     );
     assert_eq!(server.raw(chunked.as_bytes()).map(|reply| reply.status), Some(413));

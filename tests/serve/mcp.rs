@@ -142,7 +142,11 @@ fn a_session_of_each_revision_has_the_answers_of_stdio() {
             let reply = http.send_text(&text);
             let expected = stdio.send_text(&text, true);
             // Log messages are on the stream of the session.
-            assert_eq!(messages(&reply), expected.into_iter().filter(is_answer).collect::<Vec<_>>(), "{version}: {text}");
+            assert_eq!(
+                messages(&reply),
+                expected.into_iter().filter(is_answer).collect::<Vec<_>>(),
+                "{version}: {text}"
+            );
             if method == "initialize" {
                 let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
                 let reply = http.send_text(&initialized);

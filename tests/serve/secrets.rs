@@ -40,7 +40,9 @@ fn no_answer_repeats_a_token() {
     let jwt = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJzZWNyZXQtc3ViamVjdCJ9.c2lnbmF0dXJlLXNlY3JldA";
     for token in ["pdk_wrong-and-secret", &foreign, &foreign[..100], jwt, &long] {
         for value in [format!("Bearer {token}"), format!("Basic {token}"), format!("Bearer {token} {token}")] {
-            for (method, path) in [("GET", "tools"), ("POST", "call"), ("POST", "mcp"), ("GET", "mcp"), ("DELETE", "mcp")] {
+            for (method, path) in
+                [("GET", "tools"), ("POST", "call"), ("POST", "mcp"), ("GET", "mcp"), ("DELETE", "mcp")]
+            {
                 let body = if method == "POST" { "{}" } else { "" };
                 let reply = server.request(method, &format!("/w/notes/{path}"), &[("authorization", &value)], body);
                 assert!(matches!(reply.status, 401 | 431), "{reply:?}");

@@ -12,7 +12,7 @@ use super::client::{Reply, Running, TOKEN, request};
 
 fn slow_head(body: &str) -> String {
     format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {}\r\n\r\n",
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {}\r\n\r\n",
         body.len()
     )
 }

@@ -25,6 +25,8 @@ mod restore;
 mod selftest;
 #[cfg(all(target_os = "linux", feature = "serve"))]
 mod serve;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+mod token;
 mod tools;
 mod workspace;
 
@@ -60,6 +62,8 @@ enum Command {
     Mcp(mcp::Args),
     #[cfg(all(target_os = "linux", feature = "serve"))]
     Serve(serve::Args),
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    Token(token::Args),
     History(history::Args),
     Restore(restore::Args),
     Overlay(overlay::Args),
@@ -94,6 +98,8 @@ fn run() -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => mcp::run(args),
         #[cfg(all(target_os = "linux", feature = "serve"))]
         Command::Serve(args) => serve::run(&args),
+        #[cfg(all(target_os = "linux", feature = "serve"))]
+        Command::Token(args) => token::run(&args),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Overlay(args) => overlay::run(args),

@@ -46,7 +46,8 @@
 //!
 //! Without features the library is the core. `policy-files` reads policies in YAML and TOML, `commands` runs commands,
 //! `programs` runs WASI programs as commands, `containers` opens running containers as workspaces, `mcp` is an MCP
-//! server over any stream, `serve` serves workspaces over HTTP on Linux, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
+//! server over any stream, `serve` serves workspaces over HTTP on Linux, and `selftest` is the escape suite. A policy
+//! that asks for an absent feature is an error.
 
 #![deny(clippy::missing_errors_doc)]
 

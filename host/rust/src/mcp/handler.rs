@@ -221,7 +221,9 @@ impl ServerHandler for Handler {
             return Ok(CallToolResponse::InputRequired(question));
         }
         let cancelled = context.ct.clone();
-        Ok(CallToolResponse::Complete(convert::result(outcome, self.placeholders.as_ref(), move || cancelled.is_cancelled())))
+        Ok(CallToolResponse::Complete(convert::result(outcome, self.placeholders.as_ref(), move || {
+            cancelled.is_cancelled()
+        })))
     }
 }
 

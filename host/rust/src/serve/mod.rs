@@ -29,7 +29,7 @@ mod narrowing;
 mod refusal;
 mod workspaces;
 
-pub use authority::hash;
+pub use authority::{SigningKey, TokenError, hash, narrow};
 
 /// A server of workspaces.
 #[must_use = "a server does nothing until `serve` is called"]

@@ -11,11 +11,11 @@ use biscuit_auth::{AuthorizerBuilder, AuthorizerLimits, Biscuit, PublicKey};
 use serde_json::Value;
 
 use super::super::config::{BiscuitSettings, GrantSettings};
-use super::grant::{Denied, Restriction, check};
+use super::grant::{Denied, MAX_SECONDS, Restriction, check};
 use crate::hex::hex;
 
 /// Maximum number of blocks of a token.
-const MAX_BLOCKS: usize = 32;
+pub(super) const MAX_BLOCKS: usize = 32;
 
 /// Bounds on the evaluation of checks.
 const MAX_FACTS: u64 = 1_000;
@@ -78,7 +78,7 @@ fn authorize(biscuit: &Biscuit, workspace: &str, now: SystemTime) -> Result<(), 
 
 /// Returns the restriction that the facts of a block are. Only the first block names the holder, and has to name
 /// workspaces.
-fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut String) -> Result<GrantSettings, String> {
+pub(super) fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut String) -> Result<GrantSettings, String> {
     if !block.rules.is_empty() || !block.scopes.is_empty() {
         return Err("the blocks of a token may have facts and checks only".to_owned());
     }
@@ -119,9 +119,6 @@ fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut String) -> Res
     check(&settings)?;
     Ok(settings)
 }
-
-/// The end of the year 9999, in seconds since 1970.
-const MAX_SECONDS: u64 = 253_402_300_799;
 
 fn text(term: &Term) -> Result<String, String> {
     match term {

@@ -1,7 +1,6 @@
 //! The rights that one or several restrictions leave.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -12,8 +11,16 @@ use super::super::config::GrantSettings;
 use super::super::narrowing::{InnerPath, Narrowing};
 use crate::policy::PolicyLayer;
 
-/// Maximum number of budgets in memory. A budget cannot be forgotten, because its token would be valid again.
+/// The end of the year 9999, in seconds since 1970.
+pub(super) const MAX_SECONDS: u64 = 253_402_300_799;
+
+/// Maximum number of budgets in memory. A budget cannot be forgotten before it expires, because its token would be valid
+/// again.
 const MAX_BUDGETS: usize = 65_536;
+
+/// Maximum number of budgets of one issued token and of those that descend from it: its holder can add any number of
+/// them.
+const MAX_FAMILY: usize = 256;
 
 /// The rights of a caller in one workspace.
 #[derive(Debug)]
@@ -49,14 +56,22 @@ pub(in super::super) enum Denied {
     Forbidden(String),
 }
 
-/// Budgets of tokens by the identifiers of tokens.
+/// Budgets of tokens by the identifiers of restrictions, for each issued token.
 #[derive(Default)]
-pub(super) struct Budgets(Mutex<HashMap<String, Arc<Budget>>>);
+pub(super) struct Budgets(Mutex<Families>);
+
+#[derive(Default)]
+struct Families {
+    by_issued: HashMap<String, HashMap<String, Arc<Budget>>>,
+    /// Number of budgets.
+    count: usize,
+}
 
 #[derive(Debug)]
 struct Budget {
     calls: AtomicU64,
     bytes: AtomicU64,
+    expires: Option<SystemTime>,
 }
 
 impl Grant {
@@ -68,10 +83,12 @@ impl Grant {
         now: SystemTime,
         budgets: &Budgets,
     ) -> Result<Self, Denied> {
-        let nothing = || Denied::Forbidden("the token grants nothing".to_owned());
+        let (Some(issued), Some(last)) = (restrictions.first(), restrictions.last()) else {
+            return Err(Denied::Forbidden("the token grants nothing".to_owned()));
+        };
         let mut grant = Self {
             holder: holder.to_owned(),
-            id: restrictions.last().ok_or_else(nothing)?.id.clone(),
+            id: last.id.clone(),
             narrowing: Narrowing::default(),
             dialect: None,
             tools: None,
@@ -80,7 +97,7 @@ impl Grant {
         for Restriction { id, settings } in restrictions {
             grant.restrict(settings, workspace, now)?;
             if settings.calls.is_some() || settings.bytes.is_some() {
-                grant.budgets.push(budgets.get(id, settings)?);
+                grant.budgets.push(budgets.get(&issued.id, id, settings, now)?);
             }
         }
         Ok(grant)
@@ -164,20 +181,37 @@ impl Grant {
 }
 
 impl Budgets {
-    fn get(&self, id: &str, settings: &GrantSettings) -> Result<Arc<Budget>, Denied> {
-        let mut budgets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = budgets.len() >= MAX_BUDGETS;
-        match budgets.entry(id.to_owned()) {
-            Entry::Occupied(budget) => Ok(budget.get().clone()),
-            Entry::Vacant(_) if is_full => {
-                Err(Denied::Forbidden("the server counts too many budgets; use a token without one".to_owned()))
-            }
-            Entry::Vacant(vacant) => {
-                let left = |limit: Option<u64>| AtomicU64::new(limit.unwrap_or(u64::MAX));
-                let budget = Budget { calls: left(settings.calls), bytes: left(settings.bytes) };
-                Ok(vacant.insert(Arc::new(budget)).clone())
-            }
+    /// Returns the budget of a restriction in a token that descends from the issued one.
+    fn get(&self, issued: &str, id: &str, settings: &GrantSettings, now: SystemTime) -> Result<Arc<Budget>, Denied> {
+        let mut families = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(budget) = families.by_issued.get(issued).and_then(|family| family.get(id)) {
+            return Ok(budget.clone());
         }
+        if families.count >= MAX_BUDGETS {
+            families.forget_expired(now);
+        }
+        let is_full = families.count >= MAX_BUDGETS;
+        let family = families.by_issued.entry(issued.to_owned()).or_default();
+        if is_full || family.len() >= MAX_FAMILY {
+            let cause = "the server counts too many budgets of this token; use a token without a further one";
+            return Err(Denied::Forbidden(cause.to_owned()));
+        }
+        let left = |limit: Option<u64>| AtomicU64::new(limit.unwrap_or(u64::MAX));
+        let expires = expiry(settings).map_err(Denied::Invalid)?;
+        let budget = Arc::new(Budget { calls: left(settings.calls), bytes: left(settings.bytes), expires });
+        family.insert(id.to_owned(), budget.clone());
+        families.count += 1;
+        Ok(budget)
+    }
+}
+
+impl Families {
+    /// Forgets the budgets of tokens that are not valid any more.
+    fn forget_expired(&mut self, now: SystemTime) {
+        let is_valid = |budget: &Arc<Budget>| budget.expires.is_none_or(|expires| expires > now);
+        self.by_issued.values_mut().for_each(|family| family.retain(|_, budget| is_valid(budget)));
+        self.by_issued.retain(|_, family| !family.is_empty());
+        self.count = self.by_issued.values().map(HashMap::len).sum();
     }
 }
 
@@ -274,6 +308,22 @@ mod tests {
         let other = grant("2");
         other.spend_bytes(100);
         assert!(other.spend_call().is_err());
+    }
+
+    #[test]
+    fn the_budgets_of_one_issued_token_are_bounded_and_expired_ones_are_forgotten() {
+        let budgets = Budgets::default();
+        let get = |issued: &str, id: String, expires: &str, now| {
+            let settings = settings(serde_json::json!({"workspaces": ["*"], "calls": 2, "expires": expires}));
+            budgets.get(issued, &id, &settings, now)
+        };
+        let (start, later) = (SystemTime::UNIX_EPOCH, "1971-01-01T00:00:00Z");
+        let made = (0..1000).take_while(|id| get("1", id.to_string(), later, start).is_ok()).count();
+        assert_eq!(made, MAX_FAMILY);
+        assert!(get("1", "0".to_owned(), later, start).is_ok() && get("2", "0".to_owned(), later, start).is_ok());
+        budgets.0.lock().unwrap().count = MAX_BUDGETS;
+        assert!(get("3", "0".to_owned(), "2999-01-01T00:00:00Z", SystemTime::now()).is_ok());
+        assert_eq!(budgets.0.lock().unwrap().count, 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
 
 use super::super::config::{GrantSettings, JwtSettings};
-use super::grant::{Denied, Restriction, check};
+use super::grant::{Denied, MAX_SECONDS, Restriction, check};
 
 /// Signatures by asymmetric keys. With a symmetric key, the file of public keys would be the secret.
 const ALGORITHMS: [Algorithm; 9] = [
@@ -50,6 +50,7 @@ struct Keys {
 #[derive(Deserialize)]
 struct Claims {
     sub: Option<String>,
+    exp: u64,
     paddock: GrantSettings,
 }
 
@@ -81,9 +82,12 @@ impl Provider {
         validation.set_issuer(&[&self.issuer]);
         validation.set_audience(&[&self.audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-        let Claims { sub, paddock: settings } =
+        let Claims { sub, exp, paddock: mut settings } =
             decode::<Claims>(token, &key, &validation).map_err(|_| invalid())?.claims;
         check(&settings).map_err(|cause| Denied::Invalid(format!("the claim `paddock`: {cause}")))?;
+        // The budgets of the token can be forgotten at its end.
+        let end = SystemTime::UNIX_EPOCH + Duration::from_secs(exp.saturating_add(LEEWAY).min(MAX_SECONDS));
+        settings.expires.get_or_insert_with(|| humantime::format_rfc3339_seconds(end).to_string());
         Ok((sub.unwrap_or_else(|| "jwt".to_owned()), Restriction { id, settings }))
     }
 

@@ -14,9 +14,11 @@ use crate::policy::Configuration;
 mod biscuit;
 mod grant;
 mod jwt;
+mod signing;
 
 use grant::{Budgets, Restriction};
 pub(super) use grant::{Denied, Grant};
+pub use signing::{SigningKey, TokenError, narrow};
 
 /// Maximum length of a token in bytes.
 const MAX_TOKEN: usize = 8192;

@@ -73,13 +73,7 @@ pub(super) async fn serve(
     let _ = timeout(GRACE, all_ended(&mut connections)).await;
 }
 
-async fn connection(
-    stream: TcpStream,
-    router: Router,
-    limits: ServerLimits,
-    shutdown: Shutdown,
-    _slot: Slot,
-) {
+async fn connection(stream: TcpStream, router: Router, limits: ServerLimits, shutdown: Shutdown, _slot: Slot) {
     // Answers are small and are written as a whole.
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(Patient::new(stream, limits.write_timeout()));

@@ -93,8 +93,19 @@ impl App {
         let url = |url: &String| url.trim_end_matches('/').to_owned();
         let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
         let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));
-        let inner =
-            Inner { workspaces, authority, origins, limits, calls, bodies, sessions, metrics, is_logging, provider, shutdown };
+        let inner = Inner {
+            workspaces,
+            authority,
+            origins,
+            limits,
+            calls,
+            bodies,
+            sessions,
+            metrics,
+            is_logging,
+            provider,
+            shutdown,
+        };
         Ok(Self(Arc::new(inner)))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -63,6 +63,7 @@ pub(super) async fn call(
 ) -> Result<Response<Body>, Rejection> {
     let admitted = Admitted::new(app, workspace, &headers)?;
     let _running = admitted.begin()?;
+    check_content_type(&headers)?;
     let body = admitted.body(body).await?;
     let call: CallBody<'_> = serde_json::from_slice(&body).map_err(|cause| {
         Rejection::bad_request(format!("the body has to be {{\"tool\": NAME, \"arguments\": {{…}}}}: {cause}"))
@@ -77,4 +78,16 @@ pub(super) async fn call(
     })?;
     admitted.spend(body.len());
     Ok(json_response(StatusCode::OK, body))
+}
+
+/// Fails if the body is not JSON. A page of the web can send other types without asking the server first.
+fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+        true => Ok(()),
+        false => {
+            let message = "the body has to be `application/json`";
+            Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid-argument", message))
+        }
+    }
 }

@@ -130,7 +130,7 @@ impl Caller {
         served: Arc<Served>,
         slot: Option<Slot>,
         stops: &CancellationToken,
-    ) -> StreamableHttpService<impl rmcp::ServerHandler + Send + 'static, OwnSessions> {
+    ) -> StreamableHttpService<impl rmcp::ServerHandler, OwnSessions> {
         // The server has checked `Host` and `Origin`, and the size of the body.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
