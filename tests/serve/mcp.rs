@@ -315,6 +315,57 @@ fn a_stateless_client_repeats_the_call_with_the_answer_of_a_person() {
 }
 
 #[test]
+fn a_token_for_some_tools_has_no_resources() {
+    let server = Running::with_token(&json!({"workspaces": ["notes"], "tools": ["stat"]}), "");
+    let mut http = Http { server: &server, session: None };
+    let about =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let initialized = messages(&http.send_text(&hello));
+    assert!(initialized[0]["result"]["capabilities"]["resources"].is_null(), "{initialized:?}");
+    for (method, params) in [
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({"uri": "file:///a.txt"})),
+        ("resources/subscribe", json!({"uri": "file:///a.txt"})),
+    ] {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let answer = messages(&http.send_text(&request.to_string()));
+        assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
+        let mut stateless = request;
+        stateless["params"]["_meta"] = meta();
+        if method != "resources/subscribe" {
+            let answer = messages(&Http { server: &server, session: None }.send_text(&stateless.to_string()));
+            assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
+        }
+    }
+    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    let answer = messages(&Http { server: &server, session: None }.send_text(&listen.to_string()));
+    assert_eq!(answer[0]["error"]["code"], -32601, "{answer:?}");
+}
+
+#[test]
+fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
+    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
+    let server = Running::start(&format!("{workspace}{token}"));
+    let session = start_session(&server, &json!({}));
+    let mut http = Http { server: &server, session: Some(session.clone()) };
+    let subscribe =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "file:///a.txt"}});
+    assert!(messages(&http.send_text(&subscribe.to_string()))[0]["result"].is_object());
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let mut stream = server.connect();
+    stream.write_all(request("GET", "/w/notes/mcp", &headers, "").as_bytes()).unwrap();
+    let changed = server.call("write_file", json!({"path": "a.txt", "content": "changed"}));
+    assert_eq!((changed.status, &changed.json()["ok"]), (200, &json!(true)));
+    let message = next_message(&mut stream, &mut String::new(), |_| true);
+    assert_eq!(message["method"], "notifications/resources/updated", "{message}");
+}
+
+#[test]
 fn a_session_belongs_to_its_caller_and_ends() {
     let other = "pdk_other";
     let token = |name: &str, token: &str| {

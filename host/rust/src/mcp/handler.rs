@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult,
+    CacheScope, CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
     SubscriptionFilter, Tool, UnsubscribeRequestParams,
@@ -49,6 +49,8 @@ pub(super) struct Handler {
     placeholders: Option<Placeholders>,
     log: Log,
     shared: Shared,
+    /// Whether the client may use files as resources.
+    has_resources: bool,
     subscriptions: Subscriptions,
     /// Permits of running calls. A cancelled call is no longer in flight, but holds its permit until it has ended.
     running: Semaphore,
@@ -73,7 +75,20 @@ impl Handler {
         let session = Arc::new(session);
         let subscriptions = Subscriptions::new(session.clone(), dialect.clone());
         let running = Semaphore::new(MAX_REQUESTS);
-        Self { session, dialect, placeholders, log, shared, subscriptions, running }
+        Self { session, dialect, placeholders, log, shared, has_resources: true, subscriptions, running }
+    }
+
+    /// Offers only the tools to the client, and no files as resources.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(super) fn without_resources(mut self) -> Self {
+        self.has_resources = false;
+        self
+    }
+
+    /// Fails if the client may not use resources.
+    fn check_resources(&self) -> Result<(), ErrorData> {
+        let refusal = || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "the client may use tools and no resources", None);
+        self.has_resources.then_some(()).ok_or_else(refusal)
     }
 
     /// Waits until the request may run. Fails if the client cancels it before.
@@ -105,18 +120,14 @@ fn describe(workspace: &Workspace, dialect: &str) -> Result<Vec<Tool>, String> {
 }
 
 #[expect(deprecated, reason = "see `super::log`")]
-fn capabilities() -> ServerCapabilities {
-    ServerCapabilities::builder()
-        .enable_tools()
-        .enable_resources()
-        .enable_resources_subscribe()
-        .enable_logging()
-        .build()
+fn capabilities(has_resources: bool) -> ServerCapabilities {
+    let tools = ServerCapabilities::builder().enable_tools().enable_logging();
+    if has_resources { tools.enable_resources().enable_resources_subscribe().build() } else { tools.build() }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(capabilities())
+        ServerConfig::new(capabilities(self.has_resources))
             .with_server_info(Implementation::new("paddock", env!("CARGO_PKG_VERSION")).with_title("Paddock"))
             .with_instructions(if self.dialect == DIALECT { INSTRUCTIONS } else { ANY_DIALECT })
     }
@@ -146,6 +157,7 @@ impl ServerHandler for Handler {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.check_resources()?;
         let _permit = self.permit(&context).await?;
         let workspace = self.session.workspace(&self.dialect, &context).await;
         resources::list(&workspace, &self.dialect, page.and_then(|page| page.cursor)).await
@@ -156,6 +168,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.check_resources()?;
         Ok(resources::templates())
     }
 
@@ -164,6 +177,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.check_resources()?;
         let _permit = self.permit(&context).await?;
         let workspace = self.session.workspace(&self.dialect, &context).await;
         tokio::select! {
@@ -177,6 +191,7 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.check_resources()?;
         let _permit = self.permit(&context).await?;
         self.subscriptions.add(request.uri, &context).await
     }
@@ -191,7 +206,7 @@ impl ServerHandler for Handler {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(Subscriptions::accepted(requested))
+        self.has_resources.then(|| Subscriptions::accepted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

@@ -97,9 +97,10 @@ impl Server {
 
     /// Returns the handler of requests, for a transport of the `rmcp` library.
     #[cfg(all(target_os = "linux", feature = "serve"))]
-    pub(crate) fn into_handler(self) -> impl rmcp::ServerHandler {
+    pub(crate) fn into_handler(self, has_resources: bool) -> impl rmcp::ServerHandler {
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
-        Handler::new(session, self.dialect, None, self.log, self.shared)
+        let handler = Handler::new(session, self.dialect, None, self.log, self.shared);
+        if has_resources { handler } else { handler.without_resources() }
     }
 
     /// Sets the function that opens a workspace over the client's roots. Only the dialect `mcp-filesystem` uses them.

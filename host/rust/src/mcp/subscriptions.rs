@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::model::{Extensions, ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RequestContext, SubscriptionContext, SubscriptionSink};
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -66,7 +66,9 @@ impl Subscriptions {
         self.watched.lock().insert(uri, subscription);
         if looking.is_none() {
             let watched = self.watched.clone();
-            let (session, dialect, context) = (self.session.clone(), self.dialect.clone(), context.clone());
+            let (session, dialect, mut context) = (self.session.clone(), self.dialect.clone(), context.clone());
+            // They may hold capacity of the server until the request has been handled.
+            context.extensions = Extensions::default();
             let task = async move { watched.watch(&session, &dialect, &context, &Ear::Client(&context.peer)).await };
             *looking = Some(tokio::spawn(task).abort_handle());
         }

@@ -151,6 +151,11 @@ impl Grant {
         Ok(tools.iter().map(|tool| format!("{dialect}:{tool}")).collect::<Vec<_>>().join(","))
     }
 
+    /// Returns whether the token does not restrict the tools. Resources of MCP are another way to read files.
+    pub(in super::super) fn permits_all_tools(&self) -> bool {
+        self.tools.is_none()
+    }
+
     /// Returns a text that differs from that of any grant with other rights.
     pub(in super::super) fn key(&self) -> String {
         format!("{}\n{}\n{:?}\n{:?}", self.id, self.narrowing.key(), self.dialect, self.tools)

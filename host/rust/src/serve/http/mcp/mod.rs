@@ -141,8 +141,9 @@ impl Caller {
             .with_json_response(true)
             .with_cancellation_token(stops.child_token());
         let sessions = OwnSessions::new(self.admitted.app.sessions.clone(), self.owner.clone(), slot);
-        let dialect = self.dialect.clone();
-        StreamableHttpService::new(move || Ok(served.server(&dialect).into_handler()), Arc::new(sessions), config)
+        let (dialect, has_resources) = (self.dialect.clone(), self.admitted.grant.permits_all_tools());
+        let handler = move || Ok(served.server(&dialect).into_handler(has_resources));
+        StreamableHttpService::new(handler, Arc::new(sessions), config)
     }
 
     /// Returns the response, whose bytes are accounted for. The slot is held until the response has been sent.
