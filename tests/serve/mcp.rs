@@ -1,61 +1,17 @@
-//! MCP over HTTP: the same transcripts as over stdio have the same answers, and sessions belong to their callers.
+//! MCP over HTTP: the same transcripts as over stdio have the same answers.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use paddock::serve::hash;
 use serde_json::{Value, json};
 
-use super::client::{Reply, Running, TOKEN, request};
+use super::client::{Running, TOKEN, request};
+use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-const STATELESS: &str = "2026-07-28";
-const ACCEPT: &str = "application/json, text/event-stream";
-
-/// Returns the messages of an answer: JSON, or events.
-fn messages(reply: &Reply) -> Vec<Value> {
-    match reply.header("content-type") {
-        Some("text/event-stream") => {
-            let text = reply.text();
-            let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-            data.map(|data| serde_json::from_str(data).unwrap()).collect()
-        }
-        _ if reply.body.is_empty() => Vec::new(),
-        _ => vec![reply.json()],
-    }
-}
-
-/// A client of MCP over HTTP.
-struct Http<'s> {
-    server: &'s Running,
-    session: Option<String>,
-}
-
-impl Http<'_> {
-    fn send_text(&mut self, text: &str) -> Reply {
-        let authorization = format!("Bearer {TOKEN}");
-        let message: Value = serde_json::from_str(text).unwrap_or_default();
-        let mut headers = vec![("authorization", authorization), ("accept", ACCEPT.to_owned())];
-        if let Some(session) = &self.session {
-            headers.push(("mcp-session-id", session.clone()));
-        }
-        if let Some(version) = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion") {
-            headers.push(("mcp-protocol-version", version.as_str().unwrap().to_owned()));
-            headers.push(("mcp-method", message["method"].as_str().unwrap().to_owned()));
-            let name = message.pointer("/params/name").or(message.pointer("/params/uri")).and_then(Value::as_str);
-            headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
-        }
-        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let reply = self.server.request("POST", "/w/notes/mcp", &headers, text);
-        if let Some(id) = reply.header("mcp-session-id") {
-            self.session = Some(id.to_owned());
-        }
-        reply
-    }
-}
 
 /// `paddock mcp` over the same directory.
 struct OverStdio {
@@ -119,14 +75,6 @@ fn transcript() -> Vec<(&'static str, Value)> {
         ("resources/templates/list", json!({})),
         ("no/such", json!({})),
     ]
-}
-
-fn meta() -> Value {
-    json!({
-        "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-    })
 }
 
 #[test]
@@ -215,87 +163,6 @@ fn a_message_of_several_lines_is_answered_and_a_batch_is_refused() {
     assert_eq!(http.send_text(r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#).status, 200);
 }
 
-/// Reads events until one is a message for which `is_wanted` returns true. Appends what it has read to `seen`.
-fn next_message(stream: &mut TcpStream, seen: &mut String, is_wanted: impl Fn(&Value) -> bool) -> Value {
-    loop {
-        let mut bytes = [0; 4096];
-        let length = stream.read(&mut bytes).unwrap();
-        assert!(length > 0, "{seen}");
-        seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
-        let events = seen.lines().filter_map(|line| line.strip_prefix("data: "));
-        if let Some(message) = events.filter_map(|data| serde_json::from_str(data).ok()).find(&is_wanted) {
-            return message;
-        }
-    }
-}
-
-#[test]
-fn log_messages_are_on_the_stream_of_the_session() {
-    let server = Running::notes("");
-    let session = start_session(&server, &json!({}));
-    let authorization = format!("Bearer {TOKEN}");
-    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
-    let post = |body: &Value| server.request("POST", "/w/notes/mcp", &headers, &body.to_string());
-    let level = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "warning"}});
-    assert_eq!(post(&level).status, 200);
-    let mut stream = server.connect();
-    stream.write_all(request("GET", "/w/notes/mcp", &headers, "").as_bytes()).unwrap();
-    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-        "params": {"name": "read_file", "arguments": {"path": "../x"}}});
-    assert_eq!(post(&call).status, 200);
-    let message = next_message(&mut stream, &mut String::new(), |_| true);
-    assert_eq!((&message["method"], &message["params"]["level"]), (&json!("notifications/message"), &json!("warning")));
-}
-
-#[test]
-fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
-    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
-    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
-    let server = Running::start(&format!("{workspace}{token}limits: {{max_sessions: 2}}\n"));
-    let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
-    let about =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
-    let refused = Http { server: &server, session: None }.send_text(&hello);
-    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
-    let authorization = format!("Bearer {TOKEN}");
-    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*sessions[0])];
-    assert_eq!(server.request("DELETE", "/w/notes/mcp", &headers, "").status, 202);
-    assert_eq!(Http { server: &server, session: None }.send_text(&hello).status, 200);
-}
-
-fn start_session(server: &Running, capabilities: &Value) -> String {
-    let mut http = Http { server, session: None };
-    let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
-    assert_eq!(http.send_text(&hello).status, 200);
-    http.send_text(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
-    http.session.unwrap()
-}
-
-#[test]
-fn a_person_is_asked_on_the_stream_of_the_call() {
-    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
-    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    policy: {approval: on-change}\n";
-    let server = Running::start(&format!("{workspace}{token}"));
-    let session = start_session(&server, &json!({"elicitation": {}}));
-    let authorization = format!("Bearer {TOKEN}");
-    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
-    let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
-        "params": {"name": "write_file", "arguments": {"path": "x.txt", "content": "x"}}});
-    let mut stream = server.connect();
-    stream.write_all(request("POST", "/w/notes/mcp", &headers, &call.to_string()).as_bytes()).unwrap();
-    let mut seen = String::new();
-    let question = next_message(&mut stream, &mut seen, |_| true);
-    assert_eq!(question["method"], "elicitation/create", "{question}");
-    let answer = json!({"jsonrpc": "2.0", "id": question["id"],
-        "result": {"action": "accept", "content": {"approve": true}}});
-    assert_eq!(server.request("POST", "/w/notes/mcp", &headers, &answer.to_string()).status, 202);
-    stream.read_to_string(&mut seen).unwrap();
-    assert!(seen.contains(r#""id":5"#), "{seen}");
-    assert_eq!(fs::read_to_string(server.root().join("x.txt")).unwrap(), "x");
-}
-
 #[test]
 fn a_stateless_client_repeats_the_call_with_the_answer_of_a_person() {
     let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
@@ -312,83 +179,6 @@ fn a_stateless_client_repeats_the_call_with_the_answer_of_a_person() {
     let done = http.send_text(&call.to_string()).json();
     assert_eq!(done["result"]["isError"], false, "{done}");
     assert_eq!(fs::read_to_string(server.root().join("x.txt")).unwrap(), "x");
-}
-
-#[test]
-fn a_token_for_some_tools_has_no_resources() {
-    let server = Running::with_token(&json!({"workspaces": ["notes"], "tools": ["stat"]}), "");
-    let mut http = Http { server: &server, session: None };
-    let about =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
-    let initialized = messages(&http.send_text(&hello));
-    assert!(initialized[0]["result"]["capabilities"]["resources"].is_null(), "{initialized:?}");
-    for (method, params) in [
-        ("resources/list", json!({})),
-        ("resources/templates/list", json!({})),
-        ("resources/read", json!({"uri": "file:///a.txt"})),
-        ("resources/subscribe", json!({"uri": "file:///a.txt"})),
-    ] {
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let answer = messages(&http.send_text(&request.to_string()));
-        assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
-        let mut stateless = request;
-        stateless["params"]["_meta"] = meta();
-        if method != "resources/subscribe" {
-            let answer = messages(&Http { server: &server, session: None }.send_text(&stateless.to_string()));
-            assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
-        }
-    }
-    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
-    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
-    let answer = messages(&Http { server: &server, session: None }.send_text(&listen.to_string()));
-    assert_eq!(answer[0]["error"]["code"], -32601, "{answer:?}");
-}
-
-#[test]
-fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
-    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
-    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
-    let server = Running::start(&format!("{workspace}{token}"));
-    let session = start_session(&server, &json!({}));
-    let mut http = Http { server: &server, session: Some(session.clone()) };
-    let subscribe =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "file:///a.txt"}});
-    assert!(messages(&http.send_text(&subscribe.to_string()))[0]["result"].is_object());
-    let authorization = format!("Bearer {TOKEN}");
-    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
-    let mut stream = server.connect();
-    stream.write_all(request("GET", "/w/notes/mcp", &headers, "").as_bytes()).unwrap();
-    let changed = server.call("write_file", json!({"path": "a.txt", "content": "changed"}));
-    assert_eq!((changed.status, &changed.json()["ok"]), (200, &json!(true)));
-    let message = next_message(&mut stream, &mut String::new(), |_| true);
-    assert_eq!(message["method"], "notifications/resources/updated", "{message}");
-}
-
-#[test]
-fn a_session_belongs_to_its_caller_and_ends() {
-    let other = "pdk_other";
-    let token = |name: &str, token: &str| {
-        format!("- {{name: {name}, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(token))
-    };
-    let server = Running::start(&format!(
-        "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n{}{}",
-        token("alice", TOKEN),
-        token("bob", other)
-    ));
-    let session = start_session(&server, &json!({}));
-    let ping = r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#;
-    let status = |method: &str, token: &str, session: &str, body: &str| {
-        let authorization = format!("Bearer {token}");
-        let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", session)];
-        server.request(method, "/w/notes/mcp", &headers, body).status
-    };
-    assert_eq!(status("POST", TOKEN, &session, ping), 200);
-    assert_eq!(status("POST", other, &session, ping), 404);
-    assert_eq!(status("POST", TOKEN, &"0".repeat(32), ping), 404);
-    assert_eq!(status("DELETE", other, &session, ""), 404);
-    assert_eq!(status("DELETE", TOKEN, &session, ""), 202);
-    assert_eq!(status("POST", TOKEN, &session, ping), 404);
 }
 
 #[test]

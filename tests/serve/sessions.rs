@@ -1,0 +1,145 @@
+//! Sessions of MCP: they belong to their callers, are bounded, and have streams.
+
+use std::fs;
+use std::io::{Read, Write};
+
+use paddock::serve::hash;
+use serde_json::json;
+
+use super::client::{Running, TOKEN, request};
+use super::mcp_client::{ACCEPT, Http, messages, meta, next_message, start_session};
+
+#[test]
+fn log_messages_are_on_the_stream_of_the_session() {
+    let server = Running::notes("");
+    let session = start_session(&server, &json!({}));
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let post = |body: &Value| server.request("POST", "/w/notes/mcp", &headers, &body.to_string());
+    let level = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "warning"}});
+    assert_eq!(post(&level).status, 200);
+    let mut stream = server.connect();
+    stream.write_all(request("GET", "/w/notes/mcp", &headers, "").as_bytes()).unwrap();
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "read_file", "arguments": {"path": "../x"}}});
+    assert_eq!(post(&call).status, 200);
+    let message = next_message(&mut stream, &mut String::new());
+    assert_eq!((&message["method"], &message["params"]["level"]), (&json!("notifications/message"), &json!("warning")));
+}
+
+#[test]
+fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
+    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
+    let server = Running::start(&format!("{workspace}{token}limits: {{max_sessions: 2}}\n"));
+    let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
+    let about =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let refused = Http { server: &server, session: None }.send_text(&hello);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*sessions[0])];
+    assert_eq!(server.request("DELETE", "/w/notes/mcp", &headers, "").status, 202);
+    assert_eq!(Http { server: &server, session: None }.send_text(&hello).status, 200);
+}
+
+#[test]
+fn a_person_is_asked_on_the_stream_of_the_call() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
+    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    policy: {approval: on-change}\n";
+    let server = Running::start(&format!("{workspace}{token}"));
+    let session = start_session(&server, &json!({"elicitation": {}}));
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
+        "params": {"name": "write_file", "arguments": {"path": "x.txt", "content": "x"}}});
+    let mut stream = server.connect();
+    stream.write_all(request("POST", "/w/notes/mcp", &headers, &call.to_string()).as_bytes()).unwrap();
+    let mut seen = String::new();
+    let question = next_message(&mut stream, &mut seen);
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"],
+        "result": {"action": "accept", "content": {"approve": true}}});
+    assert_eq!(server.request("POST", "/w/notes/mcp", &headers, &answer.to_string()).status, 202);
+    stream.read_to_string(&mut seen).unwrap();
+    assert!(seen.contains(r#""id":5"#), "{seen}");
+    assert_eq!(fs::read_to_string(server.root().join("x.txt")).unwrap(), "x");
+}
+
+#[test]
+fn a_token_for_some_tools_has_no_resources() {
+    let server = Running::with_token(&json!({"workspaces": ["notes"], "tools": ["stat"]}), "");
+    let mut http = Http { server: &server, session: None };
+    let about =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let initialized = messages(&http.send_text(&hello));
+    assert!(initialized[0]["result"]["capabilities"]["resources"].is_null(), "{initialized:?}");
+    for (method, params) in [
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({"uri": "file:///a.txt"})),
+        ("resources/subscribe", json!({"uri": "file:///a.txt"})),
+    ] {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let answer = messages(&http.send_text(&request.to_string()));
+        assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
+        let mut stateless = request;
+        stateless["params"]["_meta"] = meta();
+        if method != "resources/subscribe" {
+            let answer = messages(&Http { server: &server, session: None }.send_text(&stateless.to_string()));
+            assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
+        }
+    }
+    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    let answer = messages(&Http { server: &server, session: None }.send_text(&listen.to_string()));
+    assert_eq!(answer[0]["error"]["code"], -32601, "{answer:?}");
+}
+
+#[test]
+fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
+    let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
+    let server = Running::start(&format!("{workspace}{token}"));
+    let session = start_session(&server, &json!({}));
+    let mut http = Http { server: &server, session: Some(session.clone()) };
+    let subscribe =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "file:///a.txt"}});
+    assert!(messages(&http.send_text(&subscribe.to_string()))[0]["result"].is_object());
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let mut stream = server.connect();
+    stream.write_all(request("GET", "/w/notes/mcp", &headers, "").as_bytes()).unwrap();
+    let changed = server.call("write_file", json!({"path": "a.txt", "content": "changed"}));
+    assert_eq!((changed.status, &changed.json()["ok"]), (200, &json!(true)));
+    let message = next_message(&mut stream, &mut String::new());
+    assert_eq!(message["method"], "notifications/resources/updated", "{message}");
+}
+
+#[test]
+fn a_session_belongs_to_its_caller_and_ends() {
+    let other = "pdk_other";
+    let token = |name: &str, token: &str| {
+        format!("- {{name: {name}, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(token))
+    };
+    let server = Running::start(&format!(
+        "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n{}{}",
+        token("alice", TOKEN),
+        token("bob", other)
+    ));
+    let session = start_session(&server, &json!({}));
+    let ping = r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#;
+    let status = |method: &str, token: &str, session: &str, body: &str| {
+        let authorization = format!("Bearer {token}");
+        let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", session)];
+        server.request(method, "/w/notes/mcp", &headers, body).status
+    };
+    assert_eq!(status("POST", TOKEN, &session, ping), 200);
+    assert_eq!(status("POST", other, &session, ping), 404);
+    assert_eq!(status("POST", TOKEN, &"0".repeat(32), ping), 404);
+    assert_eq!(status("DELETE", other, &session, ""), 404);
+    assert_eq!(status("DELETE", TOKEN, &session, ""), 202);
+    assert_eq!(status("POST", TOKEN, &session, ping), 404);
+}
