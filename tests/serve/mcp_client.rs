@@ -61,7 +61,7 @@ pub fn meta() -> Value {
 }
 
 /// Reads events until the first message. Appends what it has read to `seen`.
-pub fn next_message(stream: &mut TcpStream, seen: &mut String, is_wanted: impl Fn(&Value) -> bool) -> Value {
+pub fn next_message(stream: &mut TcpStream, seen: &mut String) -> Value {
     loop {
         let mut bytes = [0; 4096];
         let length = stream.read(&mut bytes).unwrap();
