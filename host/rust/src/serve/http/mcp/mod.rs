@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use http_body_util::{BodyExt, Full};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -62,7 +62,7 @@ pub(super) async fn post(
     request: Request<Body>,
 ) -> Result<Response<Body>, Rejection> {
     let (mut parts, body) = request.into_parts();
-    let caller = Caller::new(app, workspace, query, &parts.headers)?;
+    let caller = Caller::new(app, workspace, query, &mut parts.headers)?;
     let body = caller.admitted.body(body).await?;
     let kind = match mcp::kind(body.trim_ascii()) {
         Ok(kind) => kind,
@@ -93,9 +93,9 @@ pub(super) async fn of_session(
     State(app): State<Arc<Inner>>,
     Path(workspace): Path<String>,
     query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
-    request: Request<Body>,
+    mut request: Request<Body>,
 ) -> Result<Response<Body>, Rejection> {
-    let caller = Caller::new(app, workspace, query, request.headers())?;
+    let caller = Caller::new(app, workspace, query, request.headers_mut())?;
     let opens_stream = *request.method() == Method::GET;
     let stream = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
     let served = caller.admitted.open().await?;
@@ -105,14 +105,16 @@ pub(super) async fn of_session(
 }
 
 impl Caller {
-    /// Admits the caller. Fails if the request names a session that other rights have begun.
+    /// Admits the caller, and removes the token from the request, so that the library cannot log it. Fails if the request
+    /// names a session that other rights have begun.
     fn new(
         app: Arc<Inner>,
         workspace: String,
         query: Result<Query<McpQuery>, axum::extract::rejection::QueryRejection>,
-        headers: &HeaderMap,
+        headers: &mut HeaderMap,
     ) -> Result<Self, Rejection> {
         let admitted = Arc::new(Admitted::new(app, workspace, headers)?);
+        headers.remove(header::AUTHORIZATION);
         let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
         let dialect = admitted.dialect(query.dialect.as_deref())?;
         let owner = format!("{}\n{dialect}\n{}", admitted.workspace, admitted.grant.key());
