@@ -47,7 +47,7 @@ fn every_configuration_is_one() {
             tried += 1;
         }
     }
-    assert!(tried >= 3, "{tried} configurations");
+    assert!(tried >= 2, "{tried} configurations");
 }
 
 /// A server of the session, which is stopped at the end.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{Running, TOKEN};
+use super::client::Running;
 
 #[test]
 fn requests_are_counted_if_the_configuration_says_so() {

@@ -44,7 +44,9 @@ fn no_answer_repeats_a_token() {
                 [("GET", "tools"), ("POST", "call"), ("POST", "mcp"), ("GET", "mcp"), ("DELETE", "mcp")]
             {
                 let body = if method == "POST" { "{}" } else { "" };
-                let reply = server.request(method, &format!("/w/notes/{path}"), &[("authorization", &value)], body);
+                let text = request(method, &format!("/w/notes/{path}"), &[("authorization", &value)], body);
+                // The server may close the connection before it has read a long header.
+                let Some(reply) = server.raw(text.as_bytes()) else { continue };
                 assert!(matches!(reply.status, 401 | 431), "{reply:?}");
                 let text = format!("{:?}{}", reply.headers, reply.text());
                 assert_has_none(&text, &[token], path);
@@ -118,8 +120,9 @@ fn the_log_names_callers_and_no_file_has_a_token() {
         (&line["path"], &line["holder"], &line["status"]),
         (&json!("/w/notes/tools"), &json!("alice"), &json!(400))
     );
-    let tokens = [TOKEN, &token, wrong, in_query];
-    assert_has_none(&log.join("\n"), &[&tokens[..], &[&hash(TOKEN)]].concat(), "the log");
+    let digest = hash(TOKEN);
+    let tokens = [TOKEN, &token, wrong, in_query, &digest];
+    assert_has_none(&log.join("\n"), &tokens, "the log");
     assert_has_none(&metrics, &tokens, "the counters");
     let mut files = 0;
     for name in ["state", "notes", "audit"] {
