@@ -17,7 +17,8 @@ fn page(path: &str) -> String {
 
 /// Returns the blocks of a page in a language.
 fn blocks(page: &str, language: &str) -> Vec<String> {
-    let parts = page.split(&format!("\n```{language}\n")).skip(1);
+    let start = format!("\n```{language}\n");
+    let parts = page.split(&start).skip(1);
     parts.map(|part| part.split("\n```").next().unwrap().to_owned() + "\n").collect()
 }
 

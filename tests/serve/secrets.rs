@@ -72,8 +72,11 @@ fn an_error_of_the_configuration_repeats_no_token() {
         fs::write(&file, format!("tokens: {tokens}\n")).unwrap();
         let error = Server::open(&file).err().unwrap();
         let mut text = format!("{error} {error:?}");
-        let sources = std::iter::successors(error.source(), |error| error.source());
-        sources.for_each(|source| text.push_str(&source.to_string()));
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
         assert!(text.contains("serve.yaml"), "{text}");
         assert_has_none(&text, &[secret], "an error");
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 
 use paddock::serve::hash;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Running, TOKEN, request};
 use super::mcp_client::{ACCEPT, Http, messages, meta, next_message, start_session};
