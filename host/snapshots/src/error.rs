@@ -1,0 +1,162 @@
+//! Errors of snapshots.
+
+use std::io;
+
+/// Result of an operation on snapshots.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The reason why a snapshot was not taken, or not restored.
+///
+/// The message of the file system or of the store is the [`source`](std::error::Error::source). Paths are relative to the
+/// tree and escaped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text does not name a store, or names one that this program cannot reach.
+    #[error("cannot use the store `{url}`: {cause}")]
+    Url {
+        /// Text that the caller gave.
+        url: String,
+        /// Cause, and what would work instead.
+        cause: String,
+    },
+    /// The name cannot be that of a snapshot.
+    #[error(
+        "cannot name a snapshot `{name}`: a name has 1 to 128 letters, digits, `.`, `_` and `-`, and does not begin with `.`"
+    )]
+    Name {
+        /// Name that the caller gave, escaped.
+        name: String,
+    },
+    /// The store has a snapshot of this name already.
+    #[error(
+        "cannot store the snapshot `{name}`: the store has a snapshot of this name; use another name, or remove it first"
+    )]
+    Exists {
+        /// Name that the caller gave.
+        name: String,
+    },
+    /// The store has no snapshot of this name.
+    #[error("cannot find the snapshot `{name}`: the store has none of this name; list the snapshots of the store")]
+    Missing {
+        /// Name that the caller gave.
+        name: String,
+    },
+    /// The store failed.
+    #[error("cannot {operation} `{object}` in the store")]
+    Store {
+        /// Verb of the operation.
+        operation: &'static str,
+        /// Key of the object.
+        object: String,
+        /// Error of the store.
+        #[source]
+        cause: object_store::Error,
+    },
+    /// A file or directory of a tree cannot be read or written.
+    #[error("cannot {operation} `{path}`")]
+    File {
+        /// Verb of the operation.
+        operation: &'static str,
+        /// Path in the tree.
+        path: String,
+        /// Error of the file system.
+        #[source]
+        cause: io::Error,
+    },
+    /// Another program changed the tree during each attempt to read it.
+    #[error(
+        "cannot take a consistent snapshot: another program changed {} while they were read, in each of {attempts} attempts; end that program first",
+        listed(paths)
+    )]
+    Changed {
+        /// Paths that changed.
+        paths: Vec<String>,
+        /// Number of attempts.
+        attempts: u32,
+    },
+    /// The manifest of a snapshot is damaged or forged.
+    #[error("cannot restore the snapshot: line {line} of its manifest is wrong: {cause}")]
+    Manifest {
+        /// Number of the line, counted from 1.
+        line: u64,
+        /// Cause of the error.
+        cause: String,
+    },
+    /// The manifest is not the one that the caller expects.
+    #[error("cannot restore the snapshot: the SHA-256 of its manifest is {actual}, and {expected} was expected")]
+    Digest {
+        /// Digest that the caller gave.
+        expected: String,
+        /// Digest of the manifest in the store.
+        actual: String,
+    },
+    /// The content of a file in the store is damaged or forged.
+    #[error("cannot restore `{path}`: its object `{object}` in the store {cause}")]
+    Object {
+        /// Path in the tree.
+        path: String,
+        /// Key of the object.
+        object: String,
+        /// Cause of the error.
+        cause: String,
+    },
+    /// A bound was reached.
+    #[error("cannot {operation}: {what} are more than the limit of {limit}")]
+    Limit {
+        /// Verb and object of the operation.
+        operation: &'static str,
+        /// The number that is too large, with its unit.
+        what: String,
+        /// Maximum.
+        limit: u64,
+    },
+    /// The tree cannot be restored to this path.
+    #[error("cannot restore to `{path}`: {cause}")]
+    Destination {
+        /// Path that the caller gave.
+        path: String,
+        /// Cause, and what would work instead.
+        cause: String,
+    },
+    /// The store is used by an operation that excludes this one.
+    #[error(
+        "cannot {operation}: the store is in use by {marker}; try again when that has ended, or if its process was killed, after 24 hours or without the object `{marker}`"
+    )]
+    Busy {
+        /// Verb and object of the operation.
+        operation: &'static str,
+        /// Key of the other operation's marker.
+        marker: String,
+    },
+    /// A task of this library ended without a result.
+    #[error("cannot continue: a task ended without a result: {cause}")]
+    Task {
+        /// Cause of the error.
+        cause: String,
+    },
+}
+
+/// Maximum number of paths in a message.
+const MAX_PATHS: usize = 5;
+
+fn listed(paths: &[String]) -> String {
+    let mut text: Vec<_> = paths.iter().take(MAX_PATHS).map(|path| format!("`{path}`")).collect();
+    if let Some(more @ 1..) = paths.len().checked_sub(MAX_PATHS) {
+        text.push(format!("{more} more"));
+    }
+    text.join(", ")
+}
+
+impl Error {
+    pub(crate) fn file(operation: &'static str, path: impl ToString) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_string();
+        move |cause| Self::File { operation, path, cause }
+    }
+}
+
+impl From<tokio::task::JoinError> for Error {
+    fn from(cause: tokio::task::JoinError) -> Self {
+        Self::Task { cause: cause.to_string() }
+    }
+}
