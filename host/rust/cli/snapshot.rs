@@ -179,7 +179,7 @@ fn stored_text(Stored { location, report, overlays }: &Stored) -> String {
 }
 
 fn listed(names: &[String], count: u64) -> String {
-    let mut text = names.iter().take(MAX_NAMES).map(|name| escape(name).to_string()).collect::<Vec<_>>().join(", ");
+    let mut text = names.iter().take(MAX_NAMES).map(|name| escape(name)).collect::<Vec<_>>().join(", ");
     if let Some(more @ 1..) = count.checked_sub(MAX_NAMES as u64) {
         text.push_str(&format!(" and {more} more"));
     }

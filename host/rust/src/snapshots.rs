@@ -1,7 +1,6 @@
 //! Snapshots of workspaces in a store, by which a workspace moves to another machine.
 
 use std::fs::File;
-use std::future::Future;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
