@@ -26,8 +26,12 @@ const FILES: [(&str, &str); 6] = [
     ("b~1.txt", "b\n"),
 ];
 
+fn memory() -> MemoryFs {
+    MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 1_700_000_000, nanoseconds: 0 }, 3)
+}
+
 fn fresh() -> MemoryFs {
-    let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 1_700_000_000, nanoseconds: 0 }, 3);
+    let fs = memory();
     let top = fs.preopens().remove(0).dir;
     fs.make_dir(&top, ".git").unwrap();
     let git = fs.open_dir(&top, ".git").unwrap();
@@ -85,9 +89,55 @@ fn no_other_name_of_a_hidden_file_gets_around_the_rules() {
         }
     }
     assert_eq!(tree_of(&fs), before);
-    // Control: a host that does not state that its file system folds names.
-    for path in ["SECRET~1", "cafe\u{301}.txt"] {
-        assert!(call_under("{}", &fs, "read_file", &json!({"path": path})).text.contains("SECRET"), "{path}");
+}
+
+/// Linux can have such a file system too, such as a memory card or a share, and its host does not know.
+#[test]
+fn other_names_are_refused_if_the_host_knows_nothing_of_its_file_system() {
+    let fs = fresh();
+    for path in ["SECRET~1", "secret~1", "cafe\u{301}.txt", "CAFÉ.txt", "CAFTXT~1", "AGENTI~1", "GIT~1"] {
+        for (tool, arguments) in calls(path) {
+            let outcome = call_under("{}", &fs, tool, &arguments);
+            let code = outcome.error.map(|error| error.code);
+            assert!(
+                matches!(code, Some(Code::Denied | Code::InvalidPath | Code::ReadOnly)),
+                "{tool} {arguments}: {code:?}"
+            );
+        }
+    }
+    // Control: without a rule, no listing is read for a letter outside of ASCII.
+    let top = fs.preopens().remove(0).dir;
+    fs.unlink(&top, ".agentignore").unwrap();
+    assert!(call_under("{}", &fs, "read_file", &json!({"path": "cafe\u{301}.txt"})).text.contains("SECRET"));
+}
+
+#[test]
+fn rules_ignore_the_case_of_letters_in_every_alphabet() {
+    let hidden =
+        ["café.TXT", "ПАРОЛЬ.txt", "strasse-plan.txt", "\u{fb01}le-keys.txt", "SECRET.txt", "àb.txt", "àc.txt"];
+    let rules = "/Café.txt\nété/secret\n*оль.txt\nſecret.txt\nStraße-plan.txt\nfile-keys.txt\nÀ*\n!Àb.txt\n";
+    let fs = memory();
+    let top = fs.preopens().remove(0).dir;
+    let write = |dir: &_, name: &str, text: &str| {
+        fs.write(&fs.open_file(dir, name, Open::CreateNew).unwrap(), 0, text.as_bytes()).unwrap();
+    };
+    write(&top, ".agentignore", rules);
+    for directory in ["ÉTÉ", "keep"] {
+        fs.make_dir(&top, directory).unwrap();
+        write(&fs.open_dir(&top, directory).unwrap(), "Secret", "x");
+    }
+    for name in hidden.iter().chain(&["Àb.txt", "cafe.txt"]) {
+        write(&top, name, "x");
+    }
+    let is_denied = |path: &str| {
+        let outcome = engine::call(&fs, &Policy::default(), "paddock", "read_file", &json!({"path": path}).to_string());
+        outcome.error.is_some_and(|error| error.code == Code::Denied)
+    };
+    for path in hidden.iter().chain(&["ÉTÉ/Secret"]) {
+        assert!(is_denied(path), "{path}");
+    }
+    for path in ["keep/Secret", "Àb.txt", "cafe.txt"] {
+        assert!(!is_denied(path), "{path}");
     }
 }
 

@@ -63,7 +63,7 @@ impl AccessRules {
         let mut access_rules = Self::default();
         let (inner, outer) = (roots_inside(policy, host), roots_around(policy, host));
         for path in &policy.blocked_directories {
-            let components = plain(path);
+            let components = folded_path(path);
             match (path.starts_with('/'), path.contains('/')) {
                 (true, _) => access_rules.paths.extend(within(&components, root)),
                 (false, true) => {
@@ -80,10 +80,10 @@ impl AccessRules {
         }
         access_rules.roots = inner.iter().map(|(top, _)| top.clone()).collect();
         let read_only = |(top, access)| (access == RootAccess::ReadOnly).then_some(top);
-        let fixed = policy.host.fixed.iter().filter_map(|path| within(&plain(path), root));
+        let fixed = policy.host.fixed.iter().filter_map(|path| within(&folded_path(path), root));
         let fixed = fixed.filter(|path| !path.is_empty());
         access_rules.read_only = inner.into_iter().filter_map(read_only).chain(fixed).collect();
-        let private = policy.host.private.iter().filter_map(|path| within(&plain(path), root));
+        let private = policy.host.private.iter().filter_map(|path| within(&folded_path(path), root));
         access_rules.private = private.filter(|path| !path.is_empty()).collect();
         access_rules.allowed =
             policy.allowed_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
@@ -115,19 +115,19 @@ impl AccessRules {
 
     /// Returns whether `path`, from the top of the root, is or contains a blocked path.
     pub fn is_ancestor_of_blocked(&self, path: &str) -> bool {
-        let path = plain(path);
+        let path = folded_path(path);
         self.paths.iter().chain(&self.private).any(|access_rules| is_at_or_below(access_rules, &path))
     }
 
     /// Returns whether `path`, from the top of the root, is in a read-only part of the root, or contains one.
     pub fn is_read_only(&self, path: &str) -> bool {
-        let path = plain(path);
+        let path = folded_path(path);
         self.read_only.iter().any(|root| is_at_or_below(root, &path) || is_at_or_below(&path, root))
     }
 
     /// Returns whether `path`, from the top of the root, is or contains another root.
     pub fn holds_root(&self, path: &str) -> bool {
-        let path = plain(path);
+        let path = folded_path(path);
         self.roots.iter().any(|root| is_at_or_below(root, &path))
     }
 
@@ -146,26 +146,26 @@ impl AccessRules {
 fn holds(paths: &[String], above: &str, name: &str) -> bool {
     paths.iter().any(|path| {
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-        path.is_empty() || (last == name && plain(above) == parent)
+        path.is_empty() || (last == name && folded_path(above) == parent)
     })
 }
 
 /// Returns the roots inside the root at `host`, by their paths from its top.
 fn roots_inside(policy: &Policy, host: Option<&str>) -> Vec<(String, RootAccess)> {
     let Some(host) = host.map(str::to_owned) else { return Vec::new() };
-    let top = |other: &str| within(&plain(other), std::slice::from_ref(&host)).filter(|path| !path.is_empty());
+    let top = |other: &str| within(&folded_path(other), std::slice::from_ref(&host)).filter(|path| !path.is_empty());
     policy.roots.iter().filter_map(|root| Some((top(root.host.as_deref()?)?, root.access))).collect()
 }
 
 /// Returns the paths of the root at `host` from the tops of the roots that contain it.
 fn roots_around(policy: &Policy, host: Option<&str>) -> Vec<String> {
-    let Some(host) = host.map(plain) else { return Vec::new() };
+    let Some(host) = host.map(folded_path) else { return Vec::new() };
     let own = |other: &str| within(&host, &[other.to_owned()]).filter(|path| !path.is_empty());
     policy.roots.iter().filter_map(|root| own(root.host.as_deref()?)).collect()
 }
 
 /// Returns the folded names of a path, separated by one `/` each.
-fn plain(path: &str) -> String {
+pub(crate) fn folded_path(path: &str) -> String {
     let names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
     names.map(name_folding::fold).collect::<Vec<_>>().join("/")
 }
@@ -173,7 +173,7 @@ fn plain(path: &str) -> String {
 /// Returns the part of the plain absolute `path` below a root with one of the names `root`; an empty string if the
 /// path is or contains the root, `None` if it is elsewhere.
 fn within(path: &str, root: &[String]) -> Option<String> {
-    root.iter().map(|name| plain(name)).find_map(|root| {
+    root.iter().map(|name| folded_path(name)).find_map(|root| {
         if is_at_or_below(&root, path) {
             return Some(String::new());
         }

@@ -13,14 +13,16 @@ use std::rc::Rc;
 use encoding_rs::{Encoding, UTF_8};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use paddock_text::glob_class::split_class;
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::bytes::read_up_to;
 use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
-use crate::access_rules::{AccessRules, Denial};
+use crate::access_rules::{AccessRules, Denial, folded_path};
+use crate::ignore_rules::syntax::{folded_rule, translate};
+
+mod syntax;
 
 /// Name of the file whose rules block paths for every tool.
 pub const AGENT_IGNORE_FILE: &str = ".agentignore";
@@ -36,7 +38,9 @@ const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
 ///
 /// Only negated rules are case-sensitive, and spellings that some file system
 /// folds to a denied name are denied too: which paths are blocked must not
-/// depend on the file system that holds the workspace.
+/// depend on the file system that holds the workspace. Unicode normalization
+/// is not folded: its tables would make the component larger by a tenth of a
+/// megabyte. [`Self::has_rules`] is for the caller that looks up a name.
 #[derive(Clone, Default)]
 pub struct AgentIgnore {
     rules: Stack,
@@ -96,6 +100,11 @@ impl AgentIgnore {
         self.rules.is_empty()
     }
 
+    /// Returns whether anything can be blocked by its name.
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty() || self.access_rules.is_some()
+    }
+
     /// Returns whether `name`, an entry of the last directory entered, is blocked for every tool.
     pub fn denies(&self, name: &str, kind: Kind) -> bool {
         self.denial(name, kind).is_some()
@@ -113,9 +122,12 @@ impl AgentIgnore {
         if self.rules.is_empty() {
             return false;
         }
-        let plain = name_folding::visible(name);
-        self.rules.verdict(name, is_dir) == Some(Verdict::Out)
-            || (plain != name && self.rules.verdict(&plain, is_dir) == Some(Verdict::Out))
+        let other_spelling = match self.rules.verdict(name, is_dir) {
+            Some(Verdict::Out) => return true,
+            Some(Verdict::In) => self.rules.verdict(&name_folding::visible(name), is_dir),
+            None => self.rules.folded_verdict(name, is_dir),
+        };
+        other_spelling == Some(Verdict::Out)
     }
 
     fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
@@ -258,13 +270,23 @@ impl Stack {
             return None;
         }
         let path = self.below(name);
-        self.layers.iter().rev().find_map(|layer| {
-            match layer.rules.as_ref()?.matched(path.get(layer.start..)?, is_dir) {
-                Match::None => None,
-                Match::Ignore(_) => Some(Verdict::Out),
-                Match::Whitelist(_) => Some(Verdict::In),
-            }
-        })
+        self.layers.iter().rev().find_map(|layer| layer.verdict(path.get(layer.start..)?, is_dir))
+    }
+
+    /// Returns the verdict on the path with folded names, which match the folded form of rules.
+    fn folded_verdict(&self, name: &str, is_dir: bool) -> Option<Verdict> {
+        let path = self.below(name);
+        self.layers.iter().rev().find_map(|layer| layer.verdict(&folded_path(path.get(layer.start..)?), is_dir))
+    }
+}
+
+impl Layer {
+    fn verdict(&self, path: &str, is_dir: bool) -> Option<Verdict> {
+        match self.rules.as_ref()?.matched(path, is_dir) {
+            Match::None => None,
+            Match::Ignore(_) => Some(Verdict::Out),
+            Match::Whitelist(_) => Some(Verdict::In),
+        }
     }
 }
 
@@ -305,77 +327,14 @@ fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, Strin
     for (number, line) in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n').enumerate() {
         let Some(rule) = translate(line.strip_suffix('\r').unwrap_or(line)) else { continue };
         let fold = syntax == Syntax::Strict && !rule.starts_with('!');
-        let added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
+        let mut added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
+        if fold && !rule.is_ascii() {
+            // The option above folds ASCII only.
+            added = added.and_then(|builder| builder.add_line(None, &folded_rule(&rule)));
+        }
         if added.is_err() && syntax == Syntax::Strict {
             return Err(format!("line {} is not a valid rule", number + 1));
         }
     }
     builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
-}
-
-/// Translates a line from git's syntax to that of globset: braces are literal, `[[:alpha:]]` is a class, and only
-/// unescaped trailing spaces are removed. Returns `None` if the line contains no rule.
-///
-/// As in git, `?` and a class match one byte; in globs of tool arguments they match a character.
-fn translate(line: &str) -> Option<String> {
-    let line = trim_spaces(line);
-    if line.is_empty() || line.starts_with('#') || matches!(line, "/" | "!" | "!/") {
-        return None;
-    }
-    let mut out = String::with_capacity(line.len() + 2);
-    let mut rest = line.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\\' => {
-                out.push(c);
-                out.extend(rest.next());
-            }
-            '{' | '}' => out.extend(['\\', c]),
-            '[' => {
-                let (class, after) = split_class(rest.as_str());
-                out.push('[');
-                out.push_str(&posix_classes(&class));
-                rest = after.chars();
-            }
-            _ => out.push(c),
-        }
-    }
-    // The translation of a class can add a `/`, which must not anchor the rule.
-    let is_name = !line.trim_end_matches('/').contains('/');
-    if is_name && out.trim_end_matches('/').contains('/') {
-        out.insert_str(usize::from(out.starts_with('!')), "**/");
-    }
-    // The builder would remove this trailing white space, which git keeps.
-    let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
-    if let Some(last) = out.chars().last().filter(bare) {
-        out.pop();
-        out.extend(['{', last, '}']);
-    }
-    Some(out)
-}
-
-/// Returns the line without trailing spaces that no backslash escapes.
-fn trim_spaces(line: &str) -> &str {
-    let trimmed = line.trim_end_matches(' ');
-    let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-    let keep = trimmed.len() + usize::from(escaped && trimmed.len() < line.len());
-    line.get(..keep).unwrap_or(line)
-}
-
-fn posix_classes(class: &str) -> String {
-    const CLASSES: &[(&str, &str)] = &[
-        ("[:alnum:]", "0-9A-Za-z"),
-        ("[:alpha:]", "A-Za-z"),
-        ("[:blank:]", " \t"),
-        ("[:digit:]", "0-9"),
-        ("[:lower:]", "a-z"),
-        ("[:punct:]", "!-.:-@[-`{-~"),
-        ("[:space:]", " \t-\r"),
-        ("[:upper:]", "A-Z"),
-        ("[:xdigit:]", "0-9A-Fa-f"),
-    ];
-    if !class.contains("[:") {
-        return class.to_owned();
-    }
-    CLASSES.iter().fold(class.to_owned(), |class, (name, members)| class.replace(name, members))
 }

@@ -21,6 +21,7 @@ const PROTECTED: &[&str] = &[
     ".idea",
     ".kiro",
     ".mcp.json",
+    ".npmrc",
     ".paddock",
     ".paddock.json",
     ".paddock.toml",
@@ -29,6 +30,7 @@ const PROTECTED: &[&str] = &[
     ".roo",
     ".vscode",
     ".windsurf",
+    ".yarnrc.yml",
     ".zed",
 ];
 
@@ -70,6 +72,7 @@ mod tests {
             ".v\u{17f}code/tasks.json",
             ".Cursor/mcp.json",
             ".mcp.json",
+            ".npmrc",
             ".paddock.yaml",
             "sub/.Paddock.YML",
             ".paddock.toml. ",

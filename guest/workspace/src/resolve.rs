@@ -336,10 +336,12 @@ impl<'w> Resolution<'w> {
     }
 
     /// Refuses a name that the directory lists in another form: rules that hide the entry do not match that name. Letter
-    /// case is left to the rules.
+    /// case is left to the rules. Every system can have file systems with short names, which contain `~`, and with
+    /// names that are equal after Unicode normalization.
     #[inline(never)]
     fn check_listed(&self, name: &str) -> Result<()> {
-        if self.workspace.policy.host.names.is_none() || (name.is_ascii() && !name.contains('~')) {
+        let is_ruled = || self.workspace.policy.host.names.is_some() || self.agent_ignore.has_rules();
+        if !name.contains('~') && (name.is_ascii() || !is_ruled()) {
             return Ok(());
         }
         let listing = self.workspace.fs.list(self.dir()?).map_err(|fault| self.fault(&fault))?;
