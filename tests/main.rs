@@ -10,26 +10,36 @@
     reason = "a test fails by a panic"
 )]
 
+// Some of its tests need symbolic links.
 #[cfg(unix)]
 mod approval;
+// Some of its tests need symbolic links, modes and archivers of Unix.
 #[cfg(unix)]
 mod archive;
 mod cli;
+// It needs processes under the confinement of Linux.
 #[cfg(unix)]
 mod commands;
+// It needs containers.
 #[cfg(unix)]
 mod container;
+// It needs symbolic links, and `openat2` of Linux.
 #[cfg(unix)]
 mod escapes;
+// Some of its tests need symbolic links and modes.
 #[cfg(unix)]
 mod events;
+// It needs `/proc`, and names and depths that only Linux has.
 #[cfg(unix)]
 mod extremes;
 mod fixture;
+// It needs FIFOs.
 #[cfg(unix)]
 mod hang;
+// It needs symbolic links, FIFOs, sockets, and names that are not UTF-8.
 #[cfg(unix)]
 mod hostile;
+// It reads the source files, which are the same on Linux.
 #[cfg(unix)]
 mod import_graph;
 mod imports;
@@ -37,26 +47,39 @@ mod library;
 mod limits;
 mod mcp;
 mod memory;
+// It needs modes, owners and extended attributes.
 #[cfg(unix)]
 mod mode;
+// It needs symbolic links, FIFOs and modes.
 #[cfg(unix)]
 mod overlay;
+// Some of its tests need symbolic links and FIFOs.
 #[cfg(unix)]
 mod policy;
 mod programs;
+// It reads the pages and runs their commands in a shell.
 #[cfg(unix)]
 mod readme;
+// Some of its tests need symbolic links and FIFOs.
 #[cfg(unix)]
 mod restore;
+// Some of its tests need symbolic links and commands.
 #[cfg(unix)]
 mod seeds;
+// It needs symbolic links and modes.
+#[cfg(all(unix, feature = "snapshots"))]
+mod snapshots;
+// It needs symbolic links, modes and programs of Unix.
 #[cfg(unix)]
 mod transactions;
+// Only modules that are skipped use it.
 #[cfg(unix)]
 mod tree;
+// It needs signals and mounts.
 #[cfg(unix)]
 mod updates;
 #[cfg(windows)]
 mod windows;
+// Only modules that are skipped use it.
 #[cfg(target_os = "linux")]
 mod without;

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+// Some of its tests need symbolic links.
 #[cfg(unix)]
 mod access;
 /// Bounds on the memory that one client can make the server take, and its end when the client reads nothing.
+// It reads the memory of the server in `/proc`.
 #[cfg(target_os = "linux")]
 mod bounds;
 mod protocol;

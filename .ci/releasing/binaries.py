@@ -13,7 +13,20 @@ import time
 import zipfile
 from pathlib import Path
 
-from .common import BINARY, FILES, LICENCES, REPOSITORY, Failed, Release, cargo_home, committed, install, output, run
+from .common import (
+    BINARY,
+    FILES,
+    LICENCES,
+    REPOSITORY,
+    Failed,
+    Release,
+    cargo_home,
+    committed,
+    install,
+    output,
+    run,
+    sha256,
+)
 from .component import without_source_directories
 from .tools import cargo_tool
 
@@ -100,3 +113,17 @@ def try_archive(release: Release, target: str, archive: Path) -> None:
         if release.component.exists() and release.component.read_bytes() != embedded.read_bytes():
             raise Failed(f"the component in {archive.name} is not {release.component.name}")
         shutil.copyfile(embedded, release.component)
+        embedded_sum(release, target).write_text(sha256(embedded), "utf-8")
+
+
+def embedded_sum(release: Release, target: str) -> Path:
+    """The file with the SHA-256 sum of the component that a binary has written."""
+    return FILES / f"paddock-{release.version}-{target}.component.sha256"
+
+
+def check_embedded(release: Release, target: str) -> None:
+    """Checks that the binary for a target, of whichever machine, has written the component of this release."""
+    if not (stated := embedded_sum(release, target)).exists():
+        return release.cannot_check(f"the component in the binary for {target}", f"there is no {stated.name}")
+    if stated.read_text("utf-8") != sha256(release.component):
+        raise Failed(f"the binary for {target} has another component than {release.component.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ TOOLS = REPOSITORY / "target/release-tools"
 # Cargo writes the component here. The host embeds it without the names of its functions.
 BUILT_COMPONENT = REPOSITORY / "target/release-component.wasm"
 LICENCES = "THIRD-PARTY-LICENSES.txt"
+# What `rustc -vV` prints on the machine that built the component, without its host.
+COMPILER = "RUSTC.txt"
+SUMS = "SHA256SUMS"
 # Packages whose dependencies are in what is published: the binary with its supervisor, and the component.
 BINARY = "paddock-files"
 SHIPPED = {BINARY: "host/rust", "paddock-guest": "guest/component"}
@@ -48,14 +52,29 @@ class Release:
         reason = f"{what}: {' '.join(reason.split())}"
         if not self.dry_run:
             raise Failed(reason)
-        print(f"NOT CHECKED: {reason}")
-        self.not_checked.append(reason)
+        if reason not in self.not_checked:
+            print(f"NOT CHECKED: {reason}")
+            self.not_checked.append(reason)
 
 
 def existing(path: Path, stage: str) -> Path:
     if not path.exists():
         raise Failed(f"{path} does not exist: the stage `{stage}` writes it")
     return path
+
+
+def compiler() -> str:
+    return re.sub(r"^host: .*\n", "", output("rustc", "-vV"), flags=re.MULTILINE)
+
+
+def check_compiler() -> None:
+    """Every job has the compiler of the component, though each has the stable one of its own machine."""
+    expected = existing(FILES / COMPILER, "component").read_text("utf-8")
+    if compiler() != expected:
+        raise Failed(
+            f"the component was built by\n{expected}\nand this machine has\n{compiler()}\n"
+            "install that release by `rustup toolchain install RELEASE`, and set `RUSTUP_TOOLCHAIN` to it"
+        )
 
 
 def text(name: str) -> str:
@@ -111,7 +130,8 @@ def succeeds(*command: str | Path, **options: Any) -> bool:
 def attempt(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a command, and leaves it to the caller what a failure means."""
     words = [str(word) for word in command]
-    program = shutil.which(words[0])
+    # Python 3.11 does not complete a path to a program of Windows.
+    program = shutil.which(words[0]) or shutil.which(f"{words[0]}.exe")
     if program is None:
         raise Failed(f"there is no `{words[0]}` on this machine")
     return subprocess.run(

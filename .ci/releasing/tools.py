@@ -24,14 +24,18 @@ CYCLONEDX_NPM = "@cyclonedx/cyclonedx-npm@6.0.1"
 
 @functools.cache
 def cargo_tool(name: str) -> Path:
-    """Returns a tool that cargo builds: fast to build rather than fast."""
+    """Returns a tool that cargo builds, if it is not there: fast to build rather than fast."""
     version, *arguments = CARGO_TOOLS[name]
+    root = TOOLS / f"{name}-{version}"
+    tool = root / "bin" / name
+    if tool.exists():
+        return tool
     profile = {"LTO": "off", "OPT_LEVEL": "1", "CODEGEN_UNITS": "16"}
     environment = os.environ | {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in profile.items()}
     environment["CARGO_TARGET_DIR"] = str(TOOLS / "build")
-    install = ["cargo", "install", "--quiet", "--locked", "--root", TOOLS, "--version", version, name]
+    install = ["cargo", "install", "--quiet", "--locked", "--root", root, "--version", version, name]
     run(*install, *arguments, env=environment)
-    return TOOLS / "bin" / name
+    return tool
 
 
 def python_tool(name: str) -> Path:
@@ -52,7 +56,10 @@ def python_host() -> Path:
     """Returns a Python that has the dependencies of the Python package and nothing else."""
     run(sys.executable, "-m", "venv", "--clear", "--without-pip", TOOLS / "python-host")
     python = TOOLS / "python-host/bin/python"
-    run(python_tool("pip"), "--python", python, "install", *QUIET, *python_dependencies())
+    pip = [python_tool("pip"), "--python", python, "install", *QUIET]
+    run(*pip, "--require-hashes", "-r", ".ci/release-python-host.txt")
+    # The pinned versions are those that the package asks for.
+    run(*pip, "--no-index", *python_dependencies())
     return python
 
 

@@ -29,10 +29,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the top directory of the repository, or `None` in the published crate.
+/// Returns the top directory of the repository, or `None` in the published crate. The published crate uses none of the
+/// directories above it, which can belong to another user, as below `/tmp`, or contain files of an agent. It is told by
+/// its manifest, into which cargo writes the inherited values when it packs the crate. `packed/` alone does not tell it,
+/// because the script `pack` leaves that directory in the repository.
 fn repository() -> Result<Option<PathBuf>> {
-    let top = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
-    Ok(top.join("guest/component/Cargo.toml").exists().then_some(top))
+    let directory = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let inherits_values = std::fs::read_to_string(directory.join("Cargo.toml"))?.contains("version.workspace = true");
+    let is_published = !inherits_values && directory.join("packed/paddock.wasm").exists();
+    let top = directory.join("../..");
+    Ok((!is_published && top.join("guest/component/Cargo.toml").exists()).then_some(top))
 }
 
 /// Tells the source code where the WIT and the escape suite are: `packed` is set in the published crate.

@@ -11,17 +11,22 @@ use super::repository;
 pub(super) const PACKAGE: &str = "paddock-files";
 
 /// Texts that come before the name of a package, and the name that has to follow.
-const BEFORE_NAMES: [(&str, &str); 14] = [
+const BEFORE_NAMES: [(&str, &str); 18] = [
     ("cargo add ", PACKAGE),
     ("cargo install ", PACKAGE),
     ("npm install ", PACKAGE),
     ("npm i ", PACKAGE),
     ("npx ", PACKAGE),
+    ("npx -y ", PACKAGE),
+    ("npx --yes ", PACKAGE),
+    // The same in the settings of an MCP client.
+    ("\"-y\", \"", PACKAGE),
     ("from '", PACKAGE),
     ("from \"", PACKAGE),
     ("pip install ", PACKAGE),
     ("pipx run ", PACKAGE),
     ("uvx ", PACKAGE),
+    ("uv add ", PACKAGE),
     ("uv tool install ", PACKAGE),
     ("python -m ", "paddock_files"),
     ("from ", "paddock_files"),
@@ -56,9 +61,9 @@ fn check(path: &Path, checked: &mut usize) {
         }
         return;
     }
-    let is_text = ["js", "json", "md", "mjs", "py", "rs", "toml", "ts"]
-        .iter()
-        .any(|kind| path.extension().is_some_and(|of| of == *kind));
+    // Scripts have no extension.
+    let kinds = ["html", "js", "json", "md", "mjs", "py", "rs", "sh", "svg", "toml", "ts", "yaml", "yml"];
+    let is_text = path.extension().is_none_or(|of| kinds.iter().any(|kind| of == *kind));
     if is_text && !path.ends_with("tests/readme/names.rs") {
         let text = fs::read_to_string(path).unwrap_or_default();
         assert_eq!(wrong_names(&text), Vec::<String>::new(), "{}", path.display());
@@ -77,6 +82,9 @@ fn no_text_names_the_package_of_another_project() {
 #[test]
 fn a_wrong_name_is_found() {
     assert_eq!(wrong_names("`pip install paddock`, then\nimport paddock"), ["pip install paddock", "import paddock"]);
+    for wrong in ["npx -y paddock", "npx --yes paddock", "\"-y\", \"paddock", "uv add paddock"] {
+        assert_eq!(wrong_names(&format!("{wrong} mcp, {wrong}\", {wrong}-files")), [wrong; 2]);
+    }
     assert_eq!(wrong_names("npx paddock-files mcp DIR; an import paddock has\nimport paddock_files"), [""; 0]);
 }
 

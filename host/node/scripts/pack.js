@@ -3,7 +3,8 @@
  *
  * A platform is named as Node names it, such as `linux-x64`. A package `@paddock-files/PLATFORM` contains its program,
  * and the package `paddock-files` names all of them as optional dependencies; npm installs the one for the system.
- * `PADDOCK_LICENCES` names a file with the licences of what they contain.
+ * `PADDOCK_LICENCES` names a file with the licences of what they contain, and `GITHUB_REPOSITORY` the repository, which
+ * npm compares with that of the workflow that publishes them.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -19,6 +20,8 @@ const manifest = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'));
 
 const licences = process.env.PADDOCK_LICENCES;
 const LICENCES = 'THIRD-PARTY-LICENSES.txt';
+const home = process.env.GITHUB_REPOSITORY;
+const repository = home ? { type: 'git', url: `git+https://github.com/${home}.git` } : undefined;
 
 /** Makes a tarball of a directory that `write` fills. @param {string} out @param {(directory: string) => any} write */
 function packed(out, write) {
@@ -27,7 +30,7 @@ function packed(out, write) {
     const published = write(directory);
     if (licences) cpSync(licences, join(directory, LICENCES));
     const files = licences ? [...published.files, LICENCES] : published.files;
-    writeFileSync(join(directory, 'package.json'), `${JSON.stringify({ ...published, files }, null, 2)}\n`);
+    writeFileSync(join(directory, 'package.json'), `${JSON.stringify({ ...published, repository, files }, null, 2)}\n`);
     cpSync(license, join(directory, 'LICENSE'));
     execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', out], { cwd: directory, stdio: ['ignore', 'inherit', 'inherit'] });
   } finally {

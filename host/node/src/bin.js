@@ -5,21 +5,28 @@ import { spawn } from 'node:child_process';
 import { nativeProgram } from './native.js';
 
 /** Signals that end the native program too. */
-const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 
 /** Runs the native program with the arguments and the standard streams of this process. @param {string} program */
 function run(program) {
   // A handler keeps this process until the program has ended. It is there before the program is: a signal between the
   // two would end this process and leave the program.
-  const forward = /** @param {NodeJS.Signals} signal */ (signal) => void child.kill(signal);
+  const forward = /** @param {NodeJS.Signals} signal */ (signal) => void child?.kill(signal);
   const stopForwarding = () => SIGNALS.forEach((signal) => process.off(signal, forward));
-  SIGNALS.forEach((signal) => process.on(signal, forward));
-  const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' });
-  child.on('error', (cause) => {
+  const fail = /** @param {any} cause */ (cause) => {
     stopForwarding();
-    process.stderr.write(`paddock: cannot run the native program, so the tools run in Node: ${cause.message}\n`);
-    import('./cli.js');
-  });
+    runInNode(`the native program cannot be run: ${cause.message}`);
+  };
+  SIGNALS.forEach((signal) => process.on(signal, forward));
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  let child;
+  try {
+    child = spawn(program, process.argv.slice(2), { stdio: 'inherit' });
+  } catch (cause) {
+    // Some errors of the system are thrown, and the others are events.
+    return fail(cause);
+  }
+  child.on('error', fail);
   child.on('exit', (status, signal) => {
     stopForwarding();
     if (signal) process.kill(process.pid, signal);
@@ -27,6 +34,12 @@ function run(program) {
   });
 }
 
-const program = nativeProgram();
-if (program === undefined) await import('./cli.js');
+/** @param {string} [problem] Why there is no native program to run. A person has to know, because the hosts differ. */
+function runInNode(problem) {
+  if (problem !== undefined) process.stderr.write(`paddock: the tools run in Node: ${problem}\n`);
+  return import('./cli.js');
+}
+
+const { program, problem } = nativeProgram();
+if (program === undefined) await runInNode(problem);
 else run(program);

@@ -1,10 +1,10 @@
 /** The command `paddock` on this host: the MCP server, calls, and the list of tools. */
 
-import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { policyOf } from './cli_policy.js';
 import { toolError } from './errors.js';
 import { PaddockError, Workspace, tools } from './index.js';
 import { failed } from './outcome.js';
@@ -20,9 +20,10 @@ options:
                      repeated; the first is the workspace
   --read-only        let nothing be changed
   --dialect LIST     whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects
-  --policy FILE      a JSON file that says what tools may do
+  --policy FILE      a JSON file that says what tools may do; by default the JSON in PADDOCK_POLICY
   --state-dir DIR    where to keep journals and backups
   --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
+  --ignore-user-policy      do without the user's policy (policy.yaml and its like), which is not read here
 `;
 
 /** Error of a wrong command line. */
@@ -117,7 +118,7 @@ function plain(error) {
 function parse(argv) {
   const text = /** @type {const} */ ({ type: 'string' });
   const flag = /** @type {const} */ ({ type: 'boolean' });
-  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'ignore-project-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
+  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'ignore-project-policy': flag, 'ignore-user-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
   try {
     return parseArgs({ args: argv, options: /** @type {any} */ (options), allowPositionals: true });
   } catch (cause) {
@@ -127,13 +128,13 @@ function parse(argv) {
 
 /** @param {string[]} directories @param {any} values */
 async function open(directories, values) {
-  const policy = values.policy === undefined ? {} : JSON.parse(await readFile(values.policy, 'utf8'));
   const [first, ...roots] = directories.map(root);
   const isFirstReadOnly = first.access === 'read-only';
   if (isFirstReadOnly && roots.some(({ access }) => access !== 'read-only')) throw new Usage('a workspace that is read-only can only have further directories that are read-only');
   const readOnly = values['read-only'] || isFirstReadOnly;
   const projectPolicy = values['ignore-project-policy'] ? 'ignore' : 'refuse';
   try {
+    const policy = policyOf(values.policy, values['ignore-user-policy']);
     return await Workspace.open(first.path, { roots, policy, projectPolicy, readOnly, dialect: values.dialect, stateDir: values['state-dir'] });
   } catch (cause) {
     if (cause instanceof PaddockError && cause.code === 'invalid-argument') throw new Usage(cause.message);

@@ -12,6 +12,9 @@ from pathlib import Path
 
 PROGRAM = Path(__file__).parent / "paddock_files" / "bin" / ("paddock.exe" if os.name == "nt" else "paddock")
 
+HOST_FAILED = 3
+"""Exit status, as of the command line of the package."""
+
 
 def main() -> int:
     if PROGRAM.exists():
@@ -19,8 +22,11 @@ def main() -> int:
             return run()
         except OSError as cause:
             print(f"paddock: cannot run the native program, so the tools run in Python: {cause}", file=sys.stderr)
-    from paddock_files.__main__ import main as run_in_python
-
+    try:
+        from paddock_files.__main__ import main as run_in_python
+    except ImportError as cause:
+        print(f"paddock: the tools cannot run in Python: {cause}", file=sys.stderr)
+        return HOST_FAILED
     return run_in_python()
 
 

@@ -30,3 +30,11 @@ def test_named_files_exist() -> None:
     for extra, module in (("pydantic-ai", "pydantic_ai"), ("openai-agents", "openai_agents")):
         assert f"`paddock-files[{extra}]`" in PAGE and f"{extra} = [" in project
         assert os.path.exists(Path(paddock_files.__file__).with_name(f"{module}.py"))
+
+
+def test_no_text_starts_the_module_from_the_directory_of_an_agent() -> None:
+    """`python -m` imports modules of the current directory, which an agent may have written; `-P` prevents this."""
+    top = Path(__file__).parent / "../../.."
+    texts = ["README.md", "host/python/README.md", "host/python/src/paddock_files/__main__.py"]
+    for text in [*(top / name for name in texts), *(top / "host/guide/src").rglob("*.md")]:
+        assert "python -m paddock_files" not in text.read_text(), text

@@ -17,7 +17,7 @@ use super::status;
 Examples:
   paddock selftest
   paddock selftest --in ~/project --overlay
-  paddock selftest --no-absolute-links --host 'python -m paddock_files batch --root {root} --state-dir {state}'
+  paddock selftest --no-absolute-links --host 'python -P -m paddock_files batch --root {root} --state-dir {state}'
 
 An attempt is one call of a tool. The exit status is 1 where anything escaped or was not as it has to be.")]
 pub(crate) struct Args {

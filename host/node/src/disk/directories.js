@@ -96,8 +96,11 @@ export class Directories {
   }
 }
 
+/** File name extensions of policies. */
+export const POLICY_EXTENSIONS = ['yaml', 'yml', 'toml', 'json'];
+
 /** Names of the policy files of a workspace. */
-const PROJECT_POLICIES = ['yaml', 'yml', 'toml', 'json'].map((format) => `.paddock.${format}`);
+const PROJECT_POLICIES = POLICY_EXTENSIONS.map((extension) => `.paddock.${extension}`);
 
 /**
  * Refuses a workspace with a policy file. The file narrows the rights of tools, and this host does not read it.

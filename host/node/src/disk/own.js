@@ -20,9 +20,12 @@ function cacheDirectories() {
   return candidates('PADDOCK_CACHE_DIR', 'XDG_CACHE_HOME', '.cache');
 }
 
-/** The directories of the user's policy. */
-function configDirectories() {
-  return candidates(undefined, 'XDG_CONFIG_HOME', '.config');
+/** The directories of the user's policy. The Rust host reads the first. */
+export function configDirectories() {
+  const directories = candidates(undefined, 'XDG_CONFIG_HOME', '.config');
+  const { APPDATA } = process.env;
+  if (process.platform === 'win32' && APPDATA && isAbsolute(APPDATA)) directories.splice(-1, 0, join(APPDATA, 'paddock'));
+  return directories;
 }
 
 /**

@@ -16,6 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+try:
+    import fcntl as _fcntl  # noqa: F401
+except ImportError:
+    raise ImportError(
+        "paddock_files cannot be imported on this system: it needs `fcntl`, which Linux and macOS have; on Windows, "
+        "run the native program in place of it, with the command `paddock-files`"
+    ) from None
+
 from ._approval import Approver, Decision, Grant
 from ._engine import component_bytes as component
 from ._mounts import Mount

@@ -1,4 +1,6 @@
-"""The command line: `python -m paddock_files call`, `batch` and `tools` print the same output as the `paddock` binary.
+"""The command line: `paddock-files call`, `batch` and `tools` print the same output as the `paddock` binary.
+
+The scripts of the package run it if there is no native program; `python -P -m paddock_files` always runs it.
 
 Results go to standard output and nothing else does. The exit status is 0 where all went well, 1 where a tool failed, 2
 for wrong usage and 3 where the host failed.
@@ -49,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
 
     call = commands.add_parser("call", help="call one tool and print its result as one JSON object")
     add_workspace(call)
-    call.add_argument("tool", help="the tool; `python -m paddock_files tools` shows all")
+    call.add_argument("tool", help="the tool; `paddock-files tools` shows all")
     call.add_argument(
         "arguments",
         nargs="?",
@@ -188,7 +190,7 @@ def run_tools(arguments: argparse.Namespace) -> int:
 
 def run_mcp(_: argparse.Namespace) -> int:
     cause = "this host has no MCP server, and this wheel is without the native program, which has one"
-    raise PaddockError(f"{cause}: `cargo install paddock-files` installs it, and `npx paddock-files mcp DIR` needs none")
+    raise PaddockError(f"{cause}: `cargo install paddock-files` and `npm install --global paddock-files` install it")
 
 
 def run_component(arguments: argparse.Namespace) -> int:

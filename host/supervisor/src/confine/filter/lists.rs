@@ -202,8 +202,10 @@ pub(super) const DENIED: &[libc::c_long] = &[
 #[cfg(target_arch = "x86_64")]
 pub(super) const DENIED_HERE: &[libc::c_long] =
     &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_kexec_file_load, libc::SYS_uselib, libc::SYS_modify_ldt];
+/// `SYS_kexec_file_load` by the numbers that 64-bit Arm and later processors share. The crate `libc` has no name for it
+/// with musl.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const DENIED_HERE: &[libc::c_long] = &[libc::SYS_kexec_file_load];
+pub(super) const DENIED_HERE: &[libc::c_long] = &[294];
 
 /// System calls that fail with ENOSYS, as in a kernel without them, so that programs fall back to calls that are
 /// checked.
