@@ -1,6 +1,7 @@
 //! Snapshots of a store: listed and removed, with the objects that no snapshot needs.
 
 use std::collections::HashSet;
+use std::time::SystemTime;
 
 use futures_util::TryStreamExt;
 
@@ -10,11 +11,14 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::location::check_name;
 use crate::manifest;
-use crate::markers::{Kind, Marker};
-use crate::store::{Store, manifest_key, object_key};
+use crate::markers::{Kind, Marker, STALE};
+use crate::store::{Object, Store, manifest_key, object_digest};
 
 /// Maximum number of snapshots of a store that are listed.
 const MAX_SNAPSHOTS: usize = 100_000;
+
+/// Directory of the objects.
+const OBJECTS: &str = "objects";
 
 /// A snapshot of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +52,9 @@ pub struct Collected {
 pub async fn list(store: &Store) -> Result<Vec<Listed>> {
     let mut listed = Vec::new();
     for name in names(store).await? {
-        let Some(bytes) = store.get_bytes(&manifest_key(&name), manifest::MAX_BYTES).await? else { continue };
-        let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let manifest::Header { created, entries, bytes, .. } = manifest::parse_header(line)?;
+        let Some(start) = store.get_start(&manifest_key(&name), manifest::MAX_HEADER).await? else { continue };
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let manifest::Header { created, entries, bytes, .. } = manifest::parse_header(&name, line)?;
         listed.push(Listed { name, created, entries, bytes });
     }
     Ok(listed)
@@ -89,33 +93,50 @@ async fn collect_marked(store: &Store) -> Result<Collected> {
     for name in names(store).await? {
         needed.extend(digests(store, &name).await?.into_iter().flatten());
     }
-    let needed: HashSet<String> = needed.iter().map(object_key).collect();
     let mut collected = Collected::default();
-    let mut objects = store.list("objects");
-    while let Some((key, meta)) = objects.try_next().await? {
-        if needed.contains(&key) {
+    let mut objects = store.list(OBJECTS);
+    let now = SystemTime::now();
+    while let Some(Object { key, size, modified }) = objects.try_next().await? {
+        let is_needed = match object_digest(&key) {
+            Some(digest) => needed.contains(&digest),
+            // A bucket can have objects of other programs.
+            None if !is_unfinished(&key) => continue,
+            None => now.duration_since(modified).unwrap_or_default() < STALE,
+        };
+        if is_needed {
             collected.retained += 1;
         } else {
             store.delete(&key).await?;
             collected.objects += 1;
-            collected.bytes += meta.size;
+            collected.bytes += size;
         }
     }
     Ok(collected)
 }
 
+/// Returns whether this is a file that `object_store` was writing: the key of an object, `#` and a number.
+fn is_unfinished(key: &str) -> bool {
+    key.split_once('#').is_some_and(|(object, number)| {
+        object_digest(object).is_some() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 /// Returns the digests of all files of a snapshot; `None` if there is no snapshot of this name.
 pub(crate) async fn digests(store: &Store, name: &str) -> Result<Option<HashSet<Digest>>> {
     let Some(bytes) = store.get_bytes(&manifest_key(name), manifest::MAX_BYTES).await? else { return Ok(None) };
-    let manifest = manifest::parse(&bytes, &Limits::NONE)?;
-    let digest = |entry: Entry| if let Entry::File { sha256, .. } = entry { Some(sha256) } else { None };
-    Ok(Some(manifest.entries.into_iter().filter_map(digest).collect()))
+    let mut digests = HashSet::new();
+    manifest::for_each(name, &bytes, &Limits::NONE, |entry| {
+        if let Entry::File { sha256, .. } = entry {
+            digests.insert(sha256);
+        }
+    })?;
+    Ok(Some(digests))
 }
 
 async fn names(store: &Store) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut objects = store.list("snapshots");
-    while let Some((key, _)) = objects.try_next().await? {
+    while let Some(Object { key, .. }) = objects.try_next().await? {
         let name = key.strip_prefix("snapshots/").unwrap_or(&key);
         if check_name(name).is_ok() {
             names.push(name.to_owned());

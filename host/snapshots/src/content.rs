@@ -142,9 +142,8 @@ impl Uploader {
             let digest = Digest::of(&bytes);
             Content::Small(bytes.into(), digest)
         } else {
-            let mut hasher = Sha256::new();
-            io::copy(&mut (&mut std_file).take(stamp.size + 1), &mut hasher)?;
-            Content::Large(std_file, Digest::from_hasher(hasher))
+            let digest = Digest::of_reader(&mut (&mut std_file).take(stamp.size + 1))?;
+            Content::Large(std_file, digest)
         };
         let is_whole = !matches!(&content, Content::Small(bytes, _) if bytes.len() as u64 != stamp.size);
         Ok(if is_whole && current(&file)? == *stamp { content } else { Content::Changed })

@@ -1,10 +1,14 @@
 //! SHA-256 digests.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+
+/// Size in bytes of a part of a file that is hashed.
+const PART: usize = 256 << 10;
 
 /// SHA-256 of a file's bytes, or of a manifest. Its text has 64 hexadecimal digits, without capital letters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,6 +18,17 @@ impl Digest {
     /// Returns the digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// Returns the digest of all bytes that remain.
+    pub(crate) fn of_reader(reader: &mut impl Read) -> io::Result<Self> {
+        let (mut hasher, mut part) = (Sha256::new(), vec![0; PART]);
+        loop {
+            match reader.read(&mut part)? {
+                0 => return Ok(Self::from_hasher(hasher)),
+                length => hasher.update(part.get(..length).unwrap_or_default()),
+            }
+        }
     }
 
     pub(crate) fn from_hasher(hasher: Sha256) -> Self {

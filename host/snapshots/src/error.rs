@@ -51,7 +51,7 @@ pub enum Error {
         object: String,
         /// Error of the store.
         #[source]
-        cause: object_store::Error,
+        cause: StoreError,
     },
     /// A file or directory of a tree cannot be read or written.
     #[error("cannot {operation} `{path}`")]
@@ -76,8 +76,10 @@ pub enum Error {
         attempts: u32,
     },
     /// The manifest of a snapshot is damaged or forged.
-    #[error("cannot restore the snapshot: line {line} of its manifest is wrong: {cause}")]
+    #[error("cannot read the snapshot `{name}`: line {line} of its manifest is wrong: {cause}")]
     Manifest {
+        /// Name of the snapshot.
+        name: String,
         /// Number of the line, counted from 1.
         line: u64,
         /// Cause of the error.
@@ -129,12 +131,64 @@ pub enum Error {
         /// Key of the other operation's marker.
         marker: String,
     },
+    /// The directory of the store is in the tree, which would contain its own snapshots.
+    #[error("cannot take the snapshot: the store is in the tree, at `{path}`; use a store elsewhere")]
+    StoreInTree {
+        /// Path in the tree.
+        path: String,
+    },
     /// A task of this library ended without a result.
     #[error("cannot continue: a task ended without a result: {cause}")]
     Task {
         /// Cause of the error.
         cause: String,
     },
+}
+
+/// Maximum length of the message of a store, in characters.
+const MAX_MESSAGE: usize = 1000;
+
+/// The message of a store, escaped and cut. The answer of a server can contain anything, such as the session token that the
+/// server does not accept: values of the variables with credentials are left out.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct StoreError(String);
+
+impl StoreError {
+    fn new(cause: &dyn std::error::Error) -> Self {
+        let mut text = cause.to_string();
+        let mut source = cause.source();
+        while let Some(inner) = source {
+            let inner_text = inner.to_string();
+            // Many errors repeat the message of their sources.
+            if !text.contains(&inner_text) {
+                text = format!("{text}: {inner_text}");
+            }
+            source = inner.source();
+        }
+        for variable in ["AWS_SESSION_TOKEN", "AWS_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"] {
+            if let Some(value) = std::env::var(variable).ok().filter(|value| value.len() >= MIN_CREDENTIAL) {
+                text = text.replace(&value, &format!("[{variable}]"));
+            }
+        }
+        let escaped: String = text.escape_debug().take(MAX_MESSAGE).collect();
+        Self(escaped)
+    }
+}
+
+/// Minimum length of a credential in bytes. The replacement of a shorter text would show what the text is.
+const MIN_CREDENTIAL: usize = 8;
+
+impl From<object_store::Error> for StoreError {
+    fn from(cause: object_store::Error) -> Self {
+        Self::new(&cause)
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(cause: io::Error) -> Self {
+        Self::new(&cause)
+    }
 }
 
 /// Maximum number of paths in a message.

@@ -59,8 +59,7 @@ impl FromStr for Location {
 
     fn from_str(text: &str) -> Result<Self> {
         let (store, name) = text.rsplit_once('#').map_or((text, None), |(store, name)| (store, Some(name)));
-        name.map_or(Ok(()), check_name)?;
-        let wrong = |cause: &str| Error::Url { url: store.escape_debug().to_string(), cause: cause.to_owned() };
+        let wrong = |cause: &str| Error::Url { url: without_credentials(text, store), cause: cause.to_owned() };
         let place = if store.contains("://") {
             let url = Url::parse(store).map_err(|cause| wrong(&cause.to_string()))?;
             of_url(&url).map_err(wrong)?
@@ -69,7 +68,16 @@ impl FromStr for Location {
         } else {
             Place::Directory(store.into())
         };
+        name.map_or(Ok(()), check_name)?;
         Ok(Self { place, text: store.to_owned(), name: name.map(str::to_owned) })
+    }
+}
+
+/// Returns the store as it is in messages: escaped, and of a URL that can have a password or a signature, the scheme.
+fn without_credentials(text: &str, store: &str) -> String {
+    match store.split_once("://") {
+        Some((scheme, _)) if text.contains(['@', '?']) => format!("{}://…", scheme.escape_debug()),
+        _ => store.escape_debug().to_string(),
     }
 }
 
@@ -123,5 +131,23 @@ mod tests {
             assert!(wrong.parse::<Location>().is_err(), "{wrong:?}");
         }
         assert!(format!("a#{}", "x".repeat(129)).parse::<Location>().is_err());
+    }
+
+    #[test]
+    fn no_message_has_credentials() {
+        for url in [
+            "s3://name:hunter2@bucket",
+            "s3://name:hunter2@bucket#x",
+            "s3://name:a#hunter2@bucket",
+            "s3://name:a/hunter2@bucket",
+            "s3://name:a?hunter2@bucket",
+            "s3://hunter2@[bucket",
+            "s3://bucket?X-Amz-Signature=hunter2",
+            "https://bucket.example/?X-Amz-Signature=a@hunter2",
+            "s3://bucket?a#hunter2",
+        ] {
+            let error = url.parse::<Location>().unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 }

@@ -3,19 +3,19 @@
 //! Each writes its own marker first and then looks for markers of the other kind, so that at least one of two that begin
 //! at once finds the other.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::{Object, Store};
 
 /// Directory of the markers.
 const DIRECTORY: &str = "running";
 
 /// Age from which a marker is that of a killed process.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Kind of a running operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,15 +77,23 @@ impl Marker {
 
     /// Returns the marker of another operation that excludes this one.
     async fn other(&self, kind: Kind) -> Result<Option<String>> {
-        let mut markers = self.store.list(DIRECTORY);
-        while let Some((key, meta)) = markers.try_next().await? {
+        let is_excluded = |key: &str| {
             let is_of = |kind: &Kind| key.starts_with(&format!("{DIRECTORY}/{}-", kind.name()));
-            let age = std::time::SystemTime::from(meta.last_modified).elapsed().unwrap_or_default();
-            if key != self.key && age < STALE && kind.excluded().iter().any(is_of) {
-                return Ok(Some(key));
+            key != self.key && kind.excluded().iter().any(is_of)
+        };
+        // The time of the own marker, by the clock of the store: that of this machine can be wrong.
+        let (mut now, mut latest) = (None, None::<Object>);
+        let mut markers = self.store.list(DIRECTORY);
+        while let Some(marker) = markers.try_next().await? {
+            if marker.key == self.key {
+                now = Some(marker.modified);
+            } else if is_excluded(&marker.key) && latest.as_ref().is_none_or(|last| last.modified < marker.modified) {
+                latest = Some(marker);
             }
         }
-        Ok(None)
+        let now = now.unwrap_or_else(SystemTime::now);
+        let is_running = |marker: &Object| now.duration_since(marker.modified).unwrap_or_default() < STALE;
+        Ok(latest.filter(is_running).map(|marker| marker.key))
     }
 
     /// Fails if the marker is so old that another process may ignore it.

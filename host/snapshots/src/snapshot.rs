@@ -123,7 +123,7 @@ async fn create_marked(
     let clones: std::io::Result<Vec<_>> = trees.iter().map(clone).collect();
     let descent = Descent::new(clones.map_err(Error::file("open", "."))?);
     let uploader = Arc::new(Uploader::new(store.clone(), descent, known));
-    let reader = Reader { trees: Arc::new(trees), limits, uploader };
+    let reader = Reader { trees: Arc::new(trees), limits, uploader, store: store.identity() };
     let (listing, digests, new_cache) = reader.read(cache).await?;
     let entries = entries(&listing.items, &digests);
     let manifest = manifest::encode(humantime::format_rfc3339_seconds(begun).to_string(), &entries)?;
@@ -132,7 +132,8 @@ async fn create_marked(
     if !store.put_new(&manifest_key(name), manifest.into()).await? {
         return Err(Error::Exists { name: name.to_owned() });
     }
-    let cache = StatCache { last: Some((store.name().to_owned(), name.to_owned())), ..new_cache };
+    let mut cache = new_cache;
+    cache.last = Some((store.name().to_owned(), name.to_owned()));
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let is_file = |entry: &&Entry| matches!(entry, Entry::File { .. });
     Ok(Report {
@@ -166,6 +167,8 @@ struct Reader {
     trees: Arc<Vec<(String, Dir)>>,
     limits: Limits,
     uploader: Arc<Uploader>,
+    /// Device and inode of the store, if it is a directory.
+    store: Option<(u64, u64)>,
 }
 
 /// Result of reading the trees once.
@@ -209,8 +212,8 @@ impl Reader {
 
     /// Lists the trees; returns the path of an entry that another program replaced or removed meanwhile.
     async fn list(&self) -> Result<Result<Listing, String>> {
-        let (trees, limits) = (self.trees.clone(), self.limits);
-        let list = move || walk::list(trees.iter().map(|(name, dir)| (name.as_str(), dir)), &limits);
+        let (trees, limits, store) = (self.trees.clone(), self.limits, self.store);
+        let list = move || walk::list(trees.iter().map(|(name, dir)| (name.as_str(), dir)), &limits, store);
         match spawn_blocking(list).await? {
             Err(Error::File { path, cause, .. }) if is_change(&cause) => Ok(Err(path)),
             listing => listing.map(Ok),

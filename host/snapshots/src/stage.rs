@@ -61,7 +61,7 @@ pub async fn stage(
     if let Some(expected) = expected.filter(|expected| *expected != actual) {
         return Err(Error::Digest { expected: expected.to_string(), actual: actual.to_string() });
     }
-    let manifest = manifest::parse(&bytes, limits)?;
+    let manifest = manifest::parse(name, &bytes, limits)?;
     drop(bytes);
     let (name, dir) = destination.create_sibling()?;
     let (entries, created) = (Arc::new(manifest.entries), manifest.header.created);

@@ -37,6 +37,11 @@ impl Stamp {
         cfg!(unix) && now - nanoseconds(self.modified).max(nanoseconds(self.changed)) > SETTLED
     }
 
+    /// Returns device and inode.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
     /// Returns the permission bits and the type.
     pub(crate) fn mode(&self) -> u32 {
         self.mode

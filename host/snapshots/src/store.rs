@@ -1,18 +1,21 @@
 //! Stores of snapshots: a directory, or a bucket with the interface of S3.
 
 use std::fmt;
+use std::io::Read;
 use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{GetResult, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, WriteMultipart};
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, WriteMultipart};
 
 use crate::digest::Digest;
-use crate::error::{Error, Result};
+use crate::directory::Directory;
+use crate::error::{Error, Result, StoreError};
 use crate::location::{Location, Place};
 
 /// A store of snapshots. Clones are the same store.
@@ -21,11 +24,26 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     objects: Arc<dyn ObjectStore>,
-    /// The same store if it is a directory.
-    directory: Option<LocalFileSystem>,
+    /// The same store if it is a directory. `objects` writes to it; this reads, lists and removes.
+    directory: Option<Directory>,
     /// Keys of all objects begin with this.
     prefix: Path,
     name: String,
+}
+
+/// An object in the list of a store.
+pub(crate) struct Object {
+    pub(crate) key: String,
+    /// Size in bytes.
+    pub(crate) size: u64,
+    /// Time at which it was written, by the clock of the store.
+    pub(crate) modified: SystemTime,
+}
+
+/// Content of an object.
+pub(crate) enum Content {
+    File(std::fs::File),
+    Stream(BoxStream<'static, object_store::Result<Bytes>>),
 }
 
 impl fmt::Debug for Store {
@@ -54,9 +72,9 @@ impl Store {
                     return Err(wrong("it is not a directory".to_owned()));
                 }
                 let files = LocalFileSystem::new_with_prefix(&top).map_err(|cause| wrong(cause.to_string()))?;
-                let files = files.with_fsync(true);
+                let directory = Directory::open(&top).map_err(|cause| wrong(cause.to_string()))?;
                 let name = top.to_string_lossy().into_owned();
-                Ok(Self::new(Arc::new(files.clone()), Some(files), Path::default(), name))
+                Ok(Self::new(Arc::new(files.with_fsync(true)), Some(directory), Path::default(), name))
             }
             #[cfg(not(feature = "s3"))]
             Place::S3 { .. } => Err(wrong("this program was built without the feature `s3`".to_owned())),
@@ -72,7 +90,7 @@ impl Store {
         }
     }
 
-    fn new(objects: Arc<dyn ObjectStore>, directory: Option<LocalFileSystem>, prefix: Path, name: String) -> Self {
+    fn new(objects: Arc<dyn ObjectStore>, directory: Option<Directory>, prefix: Path, name: String) -> Self {
         Self(Arc::new(Inner { objects, directory, prefix, name }))
     }
 
@@ -87,18 +105,25 @@ impl Store {
         &self.0.name
     }
 
+    /// Returns device and inode of a directory.
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        self.0.directory.as_ref().and_then(|directory| directory.identity().ok())
+    }
+
     fn path(&self, key: &str) -> Path {
         key.split('/').fold(self.0.prefix.clone(), |path, part| path.join(part))
     }
 
     /// Stores an object, and replaces one of the same key.
     pub(crate) async fn put(&self, key: &str, bytes: Bytes) -> Result<()> {
+        self.check(key)?;
         let put = self.0.objects.put(&self.path(key), bytes.into()).await;
         put.map(drop).map_err(failed("write", key))
     }
 
     /// Stores an object, and returns whether there was none of the same key; otherwise that one stays.
     pub(crate) async fn put_new(&self, key: &str, bytes: Bytes) -> Result<bool> {
+        self.check(key)?;
         match self.0.objects.put_opts(&self.path(key), bytes.into(), PutMode::Create.into()).await {
             Ok(_) => Ok(true),
             Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(false),
@@ -108,13 +133,16 @@ impl Store {
 
     /// Begins an object that is stored in parts of `part` bytes.
     pub(crate) async fn put_parts(&self, key: &str, part: usize) -> Result<WriteMultipart> {
+        self.check(key)?;
         let upload = self.0.objects.put_multipart(&self.path(key)).await.map_err(failed("write", key))?;
         Ok(WriteMultipart::new_with_chunk_size(upload, part))
     }
 
     /// Returns the size of an object in bytes; `None` if there is none.
     pub(crate) async fn size(&self, key: &str) -> Result<Option<u64>> {
-        self.check(key)?;
+        if self.0.directory.is_some() {
+            return Ok(self.get(key).await?.map(|(size, _)| size));
+        }
         match self.0.objects.head(&self.path(key)).await {
             Ok(meta) => Ok(Some(meta.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
@@ -122,11 +150,15 @@ impl Store {
         }
     }
 
-    /// Begins to read an object; `None` if there is none.
-    pub(crate) async fn get(&self, key: &str) -> Result<Option<GetResult>> {
-        self.check(key)?;
+    /// Begins to read an object, and returns its size in bytes; `None` if there is none.
+    pub(crate) async fn get(&self, key: &str) -> Result<Option<(u64, Content)>> {
+        if let Some(directory) = &self.0.directory {
+            let Some(file) = directory.get(key).map_err(failed("read", key))? else { return Ok(None) };
+            let size = file.metadata().map_err(failed("read", key))?.len();
+            return Ok(Some((size, Content::File(file))));
+        }
         match self.0.objects.get(&self.path(key)).await {
-            Ok(result) => Ok(Some(result)),
+            Ok(result) => Ok(Some((result.meta.size, Content::Stream(result.into_stream())))),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(cause) => Err(failed("read", key)(cause)),
         }
@@ -134,54 +166,87 @@ impl Store {
 
     /// Reads an object of at most `max` bytes; `None` if there is none.
     pub(crate) async fn get_bytes(&self, key: &str, max: u64) -> Result<Option<Vec<u8>>> {
-        let Some(result) = self.get(key).await? else { return Ok(None) };
         let over = || Error::Limit { operation: "read the store", what: format!("the bytes of `{key}`"), limit: max };
-        if result.meta.size > max {
-            return Err(over());
-        }
-        let mut bytes = Vec::new();
-        let mut parts = result.into_stream();
-        while let Some(part) = parts.next().await {
-            bytes.extend_from_slice(&part.map_err(failed("read", key))?);
-            if bytes.len() as u64 > max {
-                return Err(over());
-            }
-        }
-        Ok(Some(bytes))
+        let (size, content) = match self.get(key).await? {
+            None => return Ok(None),
+            Some((size, _)) if size > max => return Err(over()),
+            Some(found) => found,
+        };
+        let bytes = first_bytes(content, max.min(size).saturating_add(1), key).await?;
+        if bytes.len() as u64 > max { Err(over()) } else { Ok(Some(bytes)) }
     }
 
-    /// Lists the objects whose keys begin with this directory, each with its key.
-    pub(crate) fn list(&self, directory: &str) -> BoxStream<'static, Result<(String, ObjectMeta)>> {
-        let (prefix, failed_key) = (self.path(directory), directory.to_owned());
+    /// Reads the first `max` bytes of an object, or all if it has fewer; `None` if there is none.
+    pub(crate) async fn get_start(&self, key: &str, max: u64) -> Result<Option<Vec<u8>>> {
+        let content = if self.0.directory.is_some() {
+            self.get(key).await?.map(|(_, content)| content)
+        } else {
+            let options = GetOptions { range: Some(GetRange::Bounded(0..max)), ..GetOptions::default() };
+            match self.0.objects.get_opts(&self.path(key), options).await {
+                Ok(result) => Some(Content::Stream(result.into_stream())),
+                Err(object_store::Error::NotFound { .. }) => None,
+                Err(cause) => return Err(failed("read", key)(cause)),
+            }
+        };
+        let Some(content) = content else { return Ok(None) };
+        first_bytes(content, max, key).await.map(Some)
+    }
+
+    /// Lists the objects whose keys begin with this directory.
+    pub(crate) fn list(&self, directory: &str) -> BoxStream<'static, Result<Object>> {
+        if let Some(store) = &self.0.directory {
+            return match store.list(directory) {
+                Ok(objects) => stream::iter(objects.into_iter().map(Ok)).boxed(),
+                Err(cause) => stream::iter([Err(failed("list", directory)(cause))]).boxed(),
+            };
+        }
+        let (prefix, fail) = (self.path(directory), failed("list", directory));
         let depth = self.0.prefix.parts().count();
         let listed = self.0.objects.list(Some(&prefix));
-        let key = move |meta: ObjectMeta| {
-            let parts: Vec<_> = meta.location.parts().skip(depth).map(|part| part.as_ref().to_owned()).collect();
-            (parts.join("/"), meta)
-        };
-        listed.map(move |meta| meta.map(key).map_err(failed("list", &failed_key))).boxed()
+        listed
+            .map_ok(move |meta| {
+                let parts: Vec<_> = meta.location.parts().skip(depth).map(|part| part.as_ref().to_owned()).collect();
+                Object { key: parts.join("/"), size: meta.size, modified: meta.last_modified.into() }
+            })
+            .map_err(fail)
+            .boxed()
     }
 
     /// Removes an object, if there is one.
     pub(crate) async fn delete(&self, key: &str) -> Result<()> {
+        if let Some(directory) = &self.0.directory {
+            return directory.remove(key).map_err(failed("remove", key));
+        }
         match self.0.objects.delete(&self.path(key)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(cause) => Err(failed("remove", key)(cause)),
         }
     }
 
-    /// Fails if an object of a directory is not a regular file: a FIFO would be read for ever.
+    /// Fails if the object would be written through a link.
     fn check(&self, key: &str) -> Result<()> {
-        let Some(directory) = &self.0.directory else { return Ok(()) };
-        let path = directory.path_to_filesystem(&self.path(key)).map_err(failed("read", key))?;
-        match path.symlink_metadata() {
-            Ok(metadata) if !metadata.is_file() => {
-                let cause = std::io::Error::other("it is not a regular file").into();
-                Err(failed("read", key)(object_store::Error::Generic { store: "directory", source: cause }))
+        let directory = self.0.directory.as_ref();
+        directory.map_or(Ok(()), |directory| directory.check(key)).map_err(failed("write", key))
+    }
+}
+
+/// Returns the first `max` bytes of a content.
+async fn first_bytes(content: Content, max: u64, key: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match content {
+        Content::File(file) => {
+            file.take(max).read_to_end(&mut bytes).map_err(failed("read", key))?;
+        }
+        Content::Stream(mut parts) => {
+            while (bytes.len() as u64) < max
+                && let Some(part) = parts.next().await
+            {
+                bytes.extend_from_slice(&part.map_err(failed("read", key))?);
             }
-            _ => Ok(()),
+            bytes.truncate(usize::try_from(max).unwrap_or(usize::MAX));
         }
     }
+    Ok(bytes)
 }
 
 /// Returns the key of the object with a file's content.
@@ -190,24 +255,23 @@ pub(crate) fn object_key(digest: &Digest) -> String {
     format!("objects/{}/{text}", text.get(..2).unwrap_or_default())
 }
 
+/// Returns the digest of the content whose object has this key; `None` for other objects.
+pub(crate) fn object_digest(key: &str) -> Option<Digest> {
+    let digest = key.rsplit_once('/')?.1.parse().ok()?;
+    (object_key(&digest) == key).then_some(digest)
+}
+
 /// Returns the key of a snapshot's manifest.
 pub(crate) fn manifest_key(name: &str) -> String {
     format!("snapshots/{name}")
 }
 
-/// Returns the open file if the store is a directory.
-pub(crate) fn as_file(
-    result: GetResult,
-) -> std::result::Result<std::fs::File, BoxStream<'static, object_store::Result<Bytes>>> {
-    match result.payload {
-        GetResultPayload::File(file, _) => Ok(file),
-        GetResultPayload::Stream(stream) => Err(stream),
-    }
-}
-
-pub(crate) fn failed(operation: &'static str, key: &str) -> impl Fn(object_store::Error) -> Error + Send + 'static {
+pub(crate) fn failed<E: Into<StoreError>>(
+    operation: &'static str,
+    key: &str,
+) -> impl Fn(E) -> Error + Send + use<E> {
     let object = key.to_owned();
-    move |cause| Error::Store { operation, object: object.clone(), cause }
+    move |cause| Error::Store { operation, object: object.clone(), cause: cause.into() }
 }
 
 /// Creates a directory that only its owner can enter, because objects lack the permissions of the files they are of.

@@ -28,6 +28,8 @@ pub(crate) struct Listing {
     pub(crate) hard_links: u64,
     /// Sum of the sizes of all files in bytes.
     bytes: u64,
+    /// Device and inode of the store.
+    store: Option<(u64, u64)>,
 }
 
 /// An entry of a tree.
@@ -46,9 +48,13 @@ pub(crate) enum Kind {
     Link(Vec<u8>),
 }
 
-/// Lists trees, each with its name.
-pub(crate) fn list<'t>(trees: impl IntoIterator<Item = (&'t str, &'t Dir)>, limits: &Limits) -> Result<Listing> {
-    let mut listing = Listing::default();
+/// Lists trees, each with its name. Fails if the directory `store`, given by its device and inode, is in one of them.
+pub(crate) fn list<'t>(
+    trees: impl IntoIterator<Item = (&'t str, &'t Dir)>,
+    limits: &Limits,
+    store: Option<(u64, u64)>,
+) -> Result<Listing> {
+    let mut listing = Listing { store, ..Listing::default() };
     for (name, dir) in trees {
         let path = SnapshotPath::tree(name);
         let metadata = dir.dir_metadata().map_err(Error::file("read", &path))?;
@@ -103,6 +109,9 @@ impl Listing {
 
     fn add(&mut self, path: SnapshotPath, kind: Kind, metadata: &Metadata, limits: &Limits) -> Result<()> {
         let stamp = Stamp::of(metadata);
+        if kind == Kind::Directory && self.store == Some(stamp.identity()) {
+            return Err(Error::StoreInTree { path: path.to_string() });
+        }
         // Bits beside the permissions and the type of the entry.
         self.special_modes += u64::from(stamp.mode() & 0o7777 & !PERMISSIONS != 0);
         if kind == Kind::File {

@@ -21,7 +21,7 @@ use crate::digest::Digest;
 use crate::entry::{Entry, Time};
 use crate::error::{Error, Result};
 use crate::path::{SnapshotPath, os_name};
-use crate::store::{Store, as_file, failed, object_key};
+use crate::store::{Content, Store, failed, object_key};
 
 /// Size in bytes of a part of a file that is copied from a directory.
 const PART: usize = 256 << 10;
@@ -101,17 +101,17 @@ pub(crate) async fn restore_file(store: Store, writer: Arc<Writer>, entry: Entry
     let Entry::File { path, mode, modified, size, sha256 } = entry else { return Ok(()) };
     let object = object_key(&sha256);
     let wrong = |cause: &str| Error::Object { path: path.to_string(), object: object.clone(), cause: cause.to_owned() };
-    let result = store.get(&object).await?.ok_or_else(|| wrong("is missing"))?;
-    if result.meta.size != size {
-        return Err(wrong(&format!("has {} bytes in place of {size}", result.meta.size)));
+    let (actual, content) = store.get(&object).await?.ok_or_else(|| wrong("is missing"))?;
+    if actual != size {
+        return Err(wrong(&format!("has {actual} bytes in place of {size}")));
     }
     let (create_path, fail) = (path.clone(), |cause| Error::file("write", &path)(cause));
     let create = move || writer.at(&create_path, create_file).map(cap_std::fs::File::into_std);
     let file = spawn_blocking(create).await?.map_err(fail)?;
     let output = Output { file, hasher: Sha256::new(), left: size };
-    let output = match as_file(result) {
-        Ok(source) => spawn_blocking(move || output.copy(source)).await?.map_err(fail)?,
-        Err(stream) => output.receive(stream, &object).await?.map_err(fail)?,
+    let output = match content {
+        Content::File(source) => spawn_blocking(move || output.copy(source)).await?.map_err(fail)?,
+        Content::Stream(stream) => output.receive(stream, &object).await?.map_err(fail)?,
     };
     let Some(output) = output else { return Err(wrong("has more bytes than its metadata say")) };
     if output.left != 0 {

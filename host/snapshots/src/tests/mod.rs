@@ -12,9 +12,12 @@ use tempfile::TempDir;
 use crate::{Destination, Digest, Error, Limits, Location, Options, Report, Result, StatCache, Store, create, stage};
 
 mod changes;
+mod extremes;
 mod faulty;
 mod forged;
 mod garbage;
+mod links;
+mod races;
 mod round_trip;
 
 /// Name of the tree in the tests.
