@@ -28,10 +28,14 @@ impl Machines {
 
     /// Runs the program on the machine `here` or `there`.
     fn run(&self, machine: &str, arguments: &[&str]) -> Output {
+        self.command(machine, arguments).output().unwrap()
+    }
+
+    fn command(&self, machine: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
         command.args(arguments).current_dir(self.home.path()).env("PADDOCK_STATE_DIR", self.path(machine));
         command.env("XDG_CONFIG_HOME", self.path("none")).env_remove("PADDOCK_POLICY");
-        command.output().unwrap()
+        command
     }
 
     /// Runs the program and returns the lines of its output.
@@ -159,22 +163,136 @@ fn failures_name_the_cause_and_leave_nothing() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
-/// A snapshot waits for a change, and a change that a crash interrupted is finished first.
+/// The journal of other roots that share the state directory: the snapshot could have half of their change.
 #[test]
-fn a_journal_is_finished_first() {
+fn a_change_of_other_roots_that_is_not_complete_stops_a_snapshot() {
     let machines = Machines::new();
     fs::write(machines.path("project/a"), "a").unwrap();
     machines.call("here", "project", "write_file", &json!({ "path": "b", "content": "b" }));
     let state = fs::read_dir(machines.path("here")).unwrap().map(|entry| entry.unwrap().path());
     let state = state.into_iter().find(|path| path.join("history").is_dir()).unwrap();
-    // A journal that cannot be read stops the snapshot.
-    fs::write(state.join("journal"), "damaged").unwrap();
-    let output = machines.run("here", &["snapshot", "project", "store#first"]);
-    let journal_remains = fs::read_dir(&state).unwrap().any(|entry| {
-        let name = entry.unwrap().file_name();
-        name.as_encoded_bytes().starts_with(b"journal") && name != "journal.refused"
+    fs::write(state.join("journal-0123456789abcdef"), "damaged").unwrap();
+    let message = machines.fail(&["snapshot", "project", "store#first"]);
+    assert!(message.contains("cannot take the snapshot: ") && message.contains("journal"), "{message}");
+    assert!(!machines.path("store/snapshots/first").exists());
+    fs::remove_file(state.join("journal-0123456789abcdef")).unwrap();
+    machines.snapshot("store#first");
+}
+
+/// Each call changes two files to one content. A snapshot is taken during the calls, and one after the process was killed.
+#[test]
+fn no_snapshot_has_half_of_a_change() {
+    let machines = Machines::new();
+    for name in ["a", "b"] {
+        fs::write(machines.path("project").join(name), "0\n").unwrap();
+    }
+    let mut last = read(&machines.path("project/a"));
+    for round in 0..5 {
+        let mut calls = String::new();
+        let mut before = last.clone();
+        for number in 0..500 {
+            let after = format!("{round}.{number}\n");
+            let hunk = |name| format!("*** Update File: {name}\n@@\n-{before}+{after}");
+            let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", hunk("a"), hunk("b"));
+            calls += &format!("{}\n", json!({ "tool": "apply_patch", "arguments": { "patch": patch } }));
+            before = after;
+        }
+        fs::write(machines.path("calls"), calls).unwrap();
+        let mut command = machines.command("here", &["batch", "--root", "project"]);
+        let calls = fs::File::open(machines.path("calls")).unwrap();
+        let mut batch = command.stdin(calls).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let begun = std::time::Instant::now();
+        while read(&machines.path("project/a")) == last && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let during = format!("store#during{round}");
+        machines.succeed("here", &["snapshot", "project", &during]);
+        batch.kill().unwrap();
+        batch.wait().unwrap();
+        let after = format!("store#after{round}");
+        machines.succeed("here", &["snapshot", "project", &after]);
+        for url in [during, after] {
+            let directory = url.replace('#', "-");
+            machines.succeed("there", &["restore-snapshot", "--without-history", &url, &directory]);
+            let [a, b] = ["a", "b"].map(|name| read(&machines.path(&directory).join(name)));
+            assert_eq!(a, b, "{url}");
+        }
+        last = read(&machines.path("project/a"));
+        assert_ne!(last, "0\n", "round {round} changed something");
+    }
+}
+
+#[test]
+fn two_snapshots_of_a_workspace_at_once_are_both_complete() {
+    let machines = Machines::new();
+    (0..200).for_each(|number| fs::write(machines.path("project").join(format!("f{number}")), "content").unwrap());
+    let names = ["one", "two", "three"];
+    let running = names.map(|name| {
+        let mut command = machines.command("here", &["snapshot", "project", &format!("store#{name}")]);
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
     });
-    assert_eq!(output.status.success(), !journal_remains, "{}", String::from_utf8_lossy(&output.stderr));
+    for mut process in running {
+        assert!(process.wait().unwrap().success());
+    }
+    for name in names {
+        let line = machines.succeed("there", &["restore-snapshot", &format!("store#{name}"), name]).concat();
+        assert!(line.contains(": 200 files, "), "{line}");
+    }
+}
+
+/// The processes are killed at some time, and the commands are repeated.
+#[test]
+fn a_killed_process_leaves_a_store_and_a_destination_that_can_be_used() {
+    let machines = Machines::new();
+    (0..300).for_each(|number| {
+        fs::write(machines.path("project").join(format!("f{number}")), format!("content {number}")).unwrap();
+    });
+    for milliseconds in [20, 80, 200, 500] {
+        let url = format!("store#after{milliseconds}");
+        let directory = format!("moved{milliseconds}");
+        for (machine, arguments) in
+            [("here", ["snapshot", "project", url.as_str()]), ("there", ["restore-snapshot", url.as_str(), &directory])]
+        {
+            let mut process =
+                machines.command(machine, &arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+            let _ = process.kill();
+            if !process.wait().unwrap().success() {
+                machines.succeed(machine, &arguments);
+            }
+        }
+        assert_eq!(fs::read_dir(machines.path(&directory)).unwrap().count(), 300);
+    }
+    let message = machines.run("here", &["snapshots", "collect", "store"]);
+    let errors = String::from_utf8_lossy(&message.stderr);
+    assert!(message.status.success() || errors.contains("after 24 hours"), "{errors}");
+}
+
+#[test]
+fn a_store_in_the_workspace_is_refused() {
+    let machines = Machines::new();
+    fs::write(machines.path("project/a"), "a").unwrap();
+    let message = machines.fail(&["snapshot", "project", "project/store#first"]);
+    assert!(message.contains("the store is in the tree, at `store`"), "{message}");
+}
+
+#[test]
+fn no_message_has_credentials() {
+    let machines = Machines::new();
+    for url in ["s3://name:hunter2@bucket#x", "s3://bucket?X-Amz-Signature=hunter2#x", "s3://name:a#hunter2@bucket"] {
+        for arguments in [
+            &["snapshot", "project", url][..],
+            &["restore-snapshot", url, "moved"],
+            &["snapshots", "list", url],
+            &["snapshots", "remove", url],
+            &["snapshots", "collect", url],
+        ] {
+            let output = machines.run("here", arguments);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+            assert!(errors.contains("cannot use the store") && !errors.contains("hunter2"), "{errors}");
+        }
+    }
 }
 
 /// Every command of the guide's page has options that exist.

@@ -1,8 +1,12 @@
 //! `paddock snapshot`, `restore-snapshot` and `snapshots`: a workspace moves to another machine.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
 
 use paddock::Workspace;
 use paddock::snapshots::{
@@ -32,7 +36,7 @@ pub(crate) struct StoreArgs {
     workspace: PathBuf,
 
     /// Store, and after `#` the name of the snapshot [default name: the time and a random number]
-    #[arg(value_name = "URL[#NAME]")]
+    #[arg(value_name = "URL[#NAME]", value_parser = LocationParser)]
     url: Location,
 
     /// Leave out the backups of earlier changes
@@ -63,7 +67,7 @@ Every file is compared with its digest before the directory appears. After an er
 {STORES}"))]
 pub(crate) struct RestoreArgs {
     /// Store, and after `#` the name of the snapshot
-    #[arg(value_name = "URL#NAME")]
+    #[arg(value_name = "URL#NAME", value_parser = LocationParser)]
     url: Location,
 
     /// Directory to restore to
@@ -120,6 +124,7 @@ enum Act {
     /// List the snapshots of a store, one per line: its name, its time, its entries and its bytes
     List {
         /// Store
+        #[arg(value_parser = LocationParser)]
         url: Location,
         /// Print one JSON object per line
         #[arg(long)]
@@ -128,14 +133,36 @@ enum Act {
     /// Remove a snapshot; its objects remain until `collect`
     Remove {
         /// Store, and after `#` the name of the snapshot
-        #[arg(value_name = "URL#NAME")]
+        #[arg(value_name = "URL#NAME", value_parser = LocationParser)]
         url: Location,
     },
     /// Remove the objects that no snapshot needs
     Collect {
         /// Store
+        #[arg(value_parser = LocationParser)]
         url: Location,
     },
+}
+
+/// Parses the location of a store. The message of clap would repeat the argument, which can have a password by mistake.
+#[derive(Clone)]
+struct LocationParser;
+
+impl TypedValueParser for LocationParser {
+    type Value = Location;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Location, clap::Error> {
+        let location = match value.to_str() {
+            None => Err("a store has a name in UTF-8".to_owned()),
+            Some(text) => text.parse::<Location>().map_err(|error| error.to_string()),
+        };
+        location.map_err(|cause| clap::Error::raw(ErrorKind::ValueValidation, format!("{cause}\n")).with_cmd(command))
+    }
 }
 
 impl Bounds {

@@ -33,6 +33,8 @@ pub(crate) struct Uploader {
     descent: Mutex<Descent>,
     /// Digests of contents that the store has.
     known: Mutex<HashSet<Digest>>,
+    /// Digests of contents that this snapshot has stored.
+    stored: Mutex<HashSet<Digest>>,
     large: Semaphore,
     pub(crate) files_read: AtomicU64,
     pub(crate) objects: AtomicU64,
@@ -51,7 +53,8 @@ impl Uploader {
     pub(crate) fn new(store: Store, descent: Descent, known: HashSet<Digest>) -> Self {
         let count = AtomicU64::default;
         let (descent, known, large) = (Mutex::new(descent), Mutex::new(known), Semaphore::new(LARGE_AT_ONCE));
-        Self { store, descent, known, large, files_read: count(), objects: count(), bytes: count() }
+        let stored = Mutex::default();
+        Self { store, descent, known, stored, large, files_read: count(), objects: count(), bytes: count() }
     }
 
     /// Opens all directories again from now on.
@@ -103,8 +106,9 @@ impl Uploader {
     }
 
     fn count(&self, digest: Digest, size: u64) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
         // A second file of the same content may have been stored at the same time.
-        if self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest) {
+        if self.stored.lock().unwrap_or_else(PoisonError::into_inner).insert(digest) {
             self.objects.fetch_add(1, Ordering::Relaxed);
             self.bytes.fetch_add(size, Ordering::Relaxed);
         }

@@ -68,12 +68,7 @@ pub(crate) fn parse(name: &str, manifest: &[u8], limits: &Limits) -> Result<Mani
 }
 
 /// Parses a manifest, calls `action` with each entry, and checks all of the manifest.
-pub(crate) fn for_each(
-    name: &str,
-    manifest: &[u8],
-    limits: &Limits,
-    mut action: impl FnMut(Entry),
-) -> Result<Header> {
+pub(crate) fn for_each(name: &str, manifest: &[u8], limits: &Limits, mut action: impl FnMut(Entry)) -> Result<Header> {
     let wrong = |line, cause: String| wrong(name, line, &cause);
     let text = manifest.strip_suffix(b"\n").ok_or_else(|| wrong(1, "the end of the manifest is missing".to_owned()))?;
     let mut lines = text.split(|byte| *byte == b'\n');

@@ -266,10 +266,7 @@ pub(crate) fn manifest_key(name: &str) -> String {
     format!("snapshots/{name}")
 }
 
-pub(crate) fn failed<E: Into<StoreError>>(
-    operation: &'static str,
-    key: &str,
-) -> impl Fn(E) -> Error + Send + use<E> {
+pub(crate) fn failed<E: Into<StoreError>>(operation: &'static str, key: &str) -> impl Fn(E) -> Error + Send + use<E> {
     let object = key.to_owned();
     move |cause| Error::Store { operation, object: object.clone(), cause: cause.into() }
 }

@@ -1,8 +1,9 @@
 //! Snapshots in a store with the interface of S3: the server of the Python package `moto`.
 #![cfg(feature = "s3")]
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -73,6 +74,57 @@ fn snapshots_are_stored_and_restored() {
         .envs([("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")])
         .status();
     assert!(tests.unwrap().success());
+}
+
+/// A server answers that it does not accept a session token, and repeats the token, as S3 does.
+#[test]
+fn no_message_has_credentials() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 16 << 10]);
+            let body =
+                format!("<Error><Code>InvalidToken</Code><Token-0>{TOKEN}</Token-0>\x1b[2J{}", "x".repeat(100_000));
+            let length = body.len();
+            let _ =
+                write!(stream, "HTTP/1.1 403 Forbidden\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+        }
+    });
+    let tests = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "with_a_server_that_refuses", "--nocapture"])
+        .env("AWS_ENDPOINT_URL", format!("http://{address}"))
+        .envs([("AWS_ALLOW_HTTP", "true"), ("AWS_REGION", "us-east-1")])
+        .envs([("AWS_ACCESS_KEY_ID", KEY), ("AWS_SECRET_ACCESS_KEY", SECRET), ("AWS_SESSION_TOKEN", TOKEN)])
+        .status();
+    assert!(tests.unwrap().success());
+}
+
+const KEY: &str = "AKIAEXAMPLEEXAMPLE";
+const SECRET: &str = "secret-of-the-test";
+const TOKEN: &str = "token-of-the-test";
+
+#[tokio::test]
+#[ignore = "`no_message_has_credentials` runs it with a server"]
+async fn with_a_server_that_refuses() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("a"), "a").unwrap();
+    let store = Store::open(&"s3://bucket/prefix".parse().unwrap(), true).unwrap();
+    let destination = Destination::open(&home.path().join("restored")).unwrap();
+    let errors = [
+        create(&store, Some("first"), trees(home.path()), Options::default()).await.unwrap_err(),
+        list(&store).await.unwrap_err(),
+        collect(&store).await.unwrap_err(),
+        remove(&store, "first").await.unwrap_err(),
+        stage(&store, "first", destination, &Limits::default(), None).await.unwrap_err(),
+    ];
+    for error in errors {
+        let message = format!("{error}: {}\n{error:?} {store:?}", std::error::Error::source(&error).unwrap());
+        assert!(message.len() < 5_000 && !message.contains('\x1b'), "{message}");
+        assert!([KEY, SECRET, TOKEN].iter().all(|credential| !message.contains(credential)), "{message}");
+    }
+    assert!(!home.path().join("restored").exists());
 }
 
 fn trees(path: &Path) -> Vec<(String, Dir)> {

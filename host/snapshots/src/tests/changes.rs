@@ -128,7 +128,7 @@ async fn a_tree_beyond_the_bounds_is_refused() {
 async fn a_file_that_cannot_be_read_is_an_error_with_its_path() {
     let fixture = Fixture::new();
     fixture.write("a\nb", "a");
-    fs::set_permissions(fixture.tree.join("a\nb"), PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(fixture.tree.join("a\nb"), PermissionsExt::from_mode(0o000)).unwrap();
     if rustix::process::geteuid().is_root() {
         eprintln!("skipped: this user reads every file");
         return;

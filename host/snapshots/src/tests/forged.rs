@@ -83,8 +83,6 @@ async fn no_forged_manifest_leaves_anything() {
         ("set-ID", vec![top(), with(file("workspace/a"), "mode", json!(0o4755))]),
         ("mode", vec![top(), with(file("workspace/a"), "mode", json!(-1))]),
         ("time", vec![top(), with(file("workspace/a"), "modified", json!([1, 1_000_000_000]))]),
-        ("time overflow", vec![top(), with(file("workspace/a"), "modified", json!([i64::MAX, 0]))]),
-        ("negative time overflow", vec![top(), with(file("workspace/a"), "modified", json!([i64::MIN, 0]))]),
         ("size", vec![top(), with(file("workspace/a"), "size", json!(8))]),
         (
             "size overflow",
@@ -116,6 +114,20 @@ async fn no_forged_manifest_leaves_anything() {
     // Control: the same entries without a forgery are restored.
     fixture.restore_forged(&[top(), file("workspace/a"), link("workspace/l", "/etc")]).await.unwrap();
     assert_eq!(fixture.leftovers(), ["restored"]);
+}
+
+/// Some file systems have such times. Others set the time that is nearest.
+#[tokio::test]
+async fn the_first_and_the_last_time_are_harmless() {
+    let fixture = Fixture::with_object().await;
+    for seconds in [i64::MIN, i64::MAX] {
+        let time = json!([seconds, 999_999_999]);
+        let entries = [directory("workspace"), file("workspace/a"), link("workspace/l", "x")];
+        let entries = entries.map(|entry| with(entry, "modified", time.clone()));
+        let restored = fixture.restore_forged(&entries).await.unwrap();
+        assert_eq!(fs::read(restored.join("a")).unwrap(), CONTENT);
+        fs::remove_dir_all(restored).unwrap();
+    }
 }
 
 #[tokio::test]
