@@ -12,7 +12,8 @@ use crate::limits::Limits;
 use crate::location::check_name;
 use crate::manifest;
 use crate::markers::{Kind, Marker, STALE};
-use crate::store::{Object, Store, manifest_key, object_digest};
+use crate::object::{Object, manifest_key, object_digest};
+use crate::store::Store;
 
 /// Maximum number of snapshots of a store that are listed.
 const MAX_SNAPSHOTS: usize = 100_000;

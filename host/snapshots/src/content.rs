@@ -14,9 +14,10 @@ use tokio::task::spawn_blocking;
 use crate::descent::{Descent, is_change, open_file};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
+use crate::object::object_key;
 use crate::path::SnapshotPath;
 use crate::stamp::Stamp;
-use crate::store::{Store, failed, object_key};
+use crate::store::{Store, failed};
 
 /// Maximum size in bytes of a file that is held in memory.
 const SMALL: u64 = 4 << 20;

@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::descent::open_file;
-use crate::store::Object;
+use crate::object::Object;
 
 /// The open directory of a store.
 pub(crate) struct Directory {

@@ -19,6 +19,7 @@ mod limits;
 mod location;
 mod manifest;
 mod markers;
+mod object;
 mod path;
 mod snapshot;
 mod stage;

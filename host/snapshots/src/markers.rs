@@ -9,7 +9,8 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use crate::error::{Error, Result};
-use crate::store::{Object, Store};
+use crate::object::Object;
+use crate::store::Store;
 
 /// Directory of the markers.
 const DIRECTORY: &str = "running";

@@ -20,9 +20,10 @@ use crate::limits::Limits;
 use crate::location::check_name;
 use crate::manifest;
 use crate::markers::{Kind as MarkerKind, Marker};
+use crate::object::manifest_key;
 use crate::path::SnapshotPath;
 use crate::stamp::{Stamp, now};
-use crate::store::{Store, manifest_key};
+use crate::store::Store;
 use crate::walk::{self, Item, Kind, Listing};
 
 /// Number of files that are read and stored at once.

@@ -17,8 +17,9 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::location::check_name;
 use crate::manifest::{self, MAX_BYTES};
+use crate::object::manifest_key;
 use crate::path::SnapshotPath;
-use crate::store::{Store, manifest_key};
+use crate::store::Store;
 use crate::writer::{Writer, make_removable, restore_file, set_mode};
 
 /// Number of files that are read from the store at once.

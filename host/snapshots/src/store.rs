@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path as FilePath;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
@@ -13,10 +12,10 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, WriteMultipart};
 
-use crate::digest::Digest;
 use crate::directory::Directory;
 use crate::error::{Error, Result, StoreError};
 use crate::location::{Location, Place};
+use crate::object::Object;
 
 /// A store of snapshots. Clones are the same store.
 #[derive(Clone)]
@@ -29,15 +28,6 @@ struct Inner {
     /// Keys of all objects begin with this.
     prefix: Path,
     name: String,
-}
-
-/// An object in the list of a store.
-pub(crate) struct Object {
-    pub(crate) key: String,
-    /// Size in bytes.
-    pub(crate) size: u64,
-    /// Time at which it was written, by the clock of the store.
-    pub(crate) modified: SystemTime,
 }
 
 /// Content of an object.
@@ -247,23 +237,6 @@ async fn first_bytes(content: Content, max: u64, key: &str) -> Result<Vec<u8>> {
         }
     }
     Ok(bytes)
-}
-
-/// Returns the key of the object with a file's content.
-pub(crate) fn object_key(digest: &Digest) -> String {
-    let text = digest.to_string();
-    format!("objects/{}/{text}", text.get(..2).unwrap_or_default())
-}
-
-/// Returns the digest of the content whose object has this key; `None` for other objects.
-pub(crate) fn object_digest(key: &str) -> Option<Digest> {
-    let digest = key.rsplit_once('/')?.1.parse().ok()?;
-    (object_key(&digest) == key).then_some(digest)
-}
-
-/// Returns the key of a snapshot's manifest.
-pub(crate) fn manifest_key(name: &str) -> String {
-    format!("snapshots/{name}")
 }
 
 pub(crate) fn failed<E: Into<StoreError>>(operation: &'static str, key: &str) -> impl Fn(E) -> Error + Send + use<E> {

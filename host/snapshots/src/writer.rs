@@ -20,8 +20,9 @@ use crate::descent::{Descent, create_directory, create_file};
 use crate::digest::Digest;
 use crate::entry::{Entry, Time};
 use crate::error::{Error, Result};
+use crate::object::object_key;
 use crate::path::{SnapshotPath, os_name};
-use crate::store::{Content, Store, failed, object_key};
+use crate::store::{Content, Store, failed};
 
 /// Size in bytes of a part of a file that is copied from a directory.
 const PART: usize = 256 << 10;

@@ -74,7 +74,7 @@ async fn no_link_is_followed_that_replaces_a_directory() {
     // Whether an attempt finds a quiet moment is a matter of time.
     let _ = fixture.snapshot_with(&store, "first", StatCache::default()).await;
     for content in ["of the others", "of the others too"] {
-        let key = crate::store::object_key(&Digest::of(content.as_bytes())).into();
+        let key = crate::object::object_key(&Digest::of(content.as_bytes())).into();
         assert!(object_store::ObjectStoreExt::head(&*objects, &key).await.is_err(), "{content}");
     }
 }

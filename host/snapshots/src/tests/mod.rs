@@ -95,7 +95,7 @@ impl Fixture {
 
     /// Returns the path of the only object with this content.
     fn object(&self, content: &[u8]) -> PathBuf {
-        self.path("store").join(crate::store::object_key(&Digest::of(content)))
+        self.path("store").join(crate::object::object_key(&Digest::of(content)))
     }
 
     fn objects(&self) -> usize {

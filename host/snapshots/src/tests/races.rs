@@ -37,7 +37,7 @@ async fn a_file_that_becomes_another_entry_is_not_followed() {
         let snapshot = fixture.snapshot_with(&store, "first", StatCache::default());
         let report = tokio::time::timeout(Duration::from_secs(30), snapshot).await.expect(kind).unwrap();
         assert_eq!((report.files, report.skipped_count), (20, if kind == "FIFO" { 80 } else { 0 }), "{kind}");
-        let key = crate::store::object_key(&Digest::of(b"of the others")).into();
+        let key = crate::object::object_key(&Digest::of(b"of the others")).into();
         assert!(object_store::ObjectStoreExt::head(&*objects, &key).await.is_err());
     }
 }
