@@ -6,9 +6,8 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use cap_fs_ext::{DirExt, SystemTimeSpec};
+use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
-use cap_std::time::SystemTime as CapTime;
 use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
 use sha2::{Digest as _, Sha256};
@@ -88,11 +87,7 @@ impl Writer {
             let mut descent = self.descent.lock().unwrap_or_else(PoisonError::into_inner);
             set_mode(descent.directory(path.as_bytes())?, mode | added)?;
         }
-        let time = system(entry.modified())?;
-        self.at(path, |dir, name| {
-            let time = || Some(SystemTimeSpec::Absolute(CapTime::from_std(time)));
-            dir.set_symlink_times(name, time(), time())
-        })
+        self.at(path, |dir, name| set_times(dir, name, entry.modified()))
     }
 }
 
@@ -181,6 +176,26 @@ impl Output {
 
 fn system(time: Time) -> io::Result<std::time::SystemTime> {
     time.system().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+/// Sets the times of an entry, and of a link itself. `cap-std` panics for times before 1970.
+#[cfg(unix)]
+fn set_times(dir: &Dir, name: &OsStr, Time(seconds, nanoseconds): Time) -> io::Result<()> {
+    use rustix::fs::{AtFlags, Timespec, Timestamps, utimensat};
+
+    let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(utimensat(dir, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Sets the times of an entry, and of a link itself. Times before 1970 become the first of 1970.
+#[cfg(not(unix))]
+fn set_times(dir: &Dir, name: &OsStr, time: Time) -> io::Result<()> {
+    use cap_fs_ext::SystemTimeSpec;
+
+    let time = cap_std::time::SystemTime::from_std(system(time)?.max(std::time::UNIX_EPOCH));
+    let time = || Some(SystemTimeSpec::Absolute(time));
+    dir.set_symlink_times(name, time(), time())
 }
 
 #[cfg(unix)]

@@ -70,6 +70,18 @@ async fn a_second_snapshot_with_ten_changed_files_stores_ten() {
 }
 
 #[tokio::test]
+async fn times_before_1970_return() {
+    let fixture = Fixture::new();
+    fixture.write("d/a", "a");
+    for name in ["d/a", "d"] {
+        let file = fs::File::open(fixture.tree.join(name)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH - Duration::from_millis(1_500)).unwrap();
+    }
+    fixture.snapshot("first").await.unwrap();
+    assert_eq!(describe(&fixture.restore("first").await.unwrap()), describe(&fixture.tree));
+}
+
+#[tokio::test]
 async fn equal_contents_are_one_object() {
     let fixture = Fixture::new();
     (0..20).for_each(|number| fixture.write(&format!("f{number}"), "the same"));
