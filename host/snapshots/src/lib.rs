@@ -1,7 +1,7 @@
 //! Content-addressed, incremental snapshots of directories.
 //!
 //! A [`Store`] is a directory or a bucket with the interface of S3. [`create`] stores the files that the store lacks, and
-//! the manifest of the snapshot last. [`stage`] reads a snapshot into a temporary directory, compares each file with its
+//! the manifest of the snapshot last. [`stage()`] reads a snapshot into a temporary directory, compares each file with its
 //! digest, and [`Staged::commit`] makes a tree visible by one rename.
 //!
 //! A snapshot has named trees, so that the state of a workspace can be stored beside its files.
