@@ -66,6 +66,9 @@ mod restore;
 // Some of its tests need symbolic links and commands.
 #[cfg(unix)]
 mod seeds;
+// It needs symbolic links and modes.
+#[cfg(all(unix, feature = "snapshots"))]
+mod snapshots;
 // It needs symbolic links, modes and programs of Unix.
 #[cfg(unix)]
 mod transactions;

@@ -23,6 +23,8 @@ mod progress;
 mod restore;
 #[cfg(target_os = "linux")]
 mod selftest;
+#[cfg(feature = "snapshots")]
+mod snapshot;
 mod tools;
 mod workspace;
 
@@ -59,6 +61,12 @@ enum Command {
     History(history::Args),
     Restore(restore::Args),
     Overlay(overlay::Args),
+    #[cfg(feature = "snapshots")]
+    Snapshot(snapshot::StoreArgs),
+    #[cfg(feature = "snapshots")]
+    RestoreSnapshot(snapshot::RestoreArgs),
+    #[cfg(feature = "snapshots")]
+    Snapshots(snapshot::ManageArgs),
     Policy(policy::Args),
     Audit(audit::Args),
     Component(component::Args),
@@ -91,6 +99,12 @@ fn run() -> anyhow::Result<ExitCode> {
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Overlay(args) => overlay::run(args),
+        #[cfg(feature = "snapshots")]
+        Command::Snapshot(args) => snapshot::store(&args),
+        #[cfg(feature = "snapshots")]
+        Command::RestoreSnapshot(args) => snapshot::restore(&args),
+        #[cfg(feature = "snapshots")]
+        Command::Snapshots(args) => snapshot::manage(&args),
         Command::Policy(args) => policy::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Component(args) => component::run(&args),

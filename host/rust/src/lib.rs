@@ -112,6 +112,8 @@ pub mod selftest;
 #[cfg(all(target_os = "linux", feature = "commands"))]
 mod sequences;
 mod settings;
+#[cfg(feature = "snapshots")]
+pub mod snapshots;
 mod state;
 mod store;
 #[cfg(feature = "commands")]
