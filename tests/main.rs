@@ -67,7 +67,7 @@ mod restore;
 #[cfg(unix)]
 mod seeds;
 // It needs symbolic links and modes.
-#[cfg(all(unix, feature = "snapshots"))]
+#[cfg(unix)]
 mod snapshots;
 // It needs symbolic links, modes and programs of Unix.
 #[cfg(unix)]
