@@ -80,7 +80,7 @@ pub struct SnapshotOptions {
 pub struct Stored {
     /// Store and name of the snapshot, from which it can be restored.
     pub location: Location,
-    /// What was stored.
+    /// Digest and totals of the snapshot, and the cache for the next one.
     pub report: Report,
     /// Overlays of the workspace, which the snapshot lacks.
     pub overlays: Vec<String>,
@@ -129,10 +129,8 @@ impl Workspace {
         let state = |operation| move |cause| SnapshotError::State { operation, cause };
         let mut trees = vec![(FILES.to_owned(), locked.root.entries().try_clone().map_err(state("open"))?)];
         let history = locked.state.as_ref().filter(|_| !options.without_history);
-        if let Some(history) = history.map(|state| subdirectory(state, HISTORY)).transpose().map_err(state("open"))? {
-            // The order of a manifest.
-            trees.splice(0..0, history.map(|dir| (HISTORY.to_owned(), dir)));
-        }
+        let history = history.map(|state| subdirectory(state, HISTORY)).transpose().map_err(state("open"))?.flatten();
+        trees.extend(history.map(|dir| (HISTORY.to_owned(), dir)));
         let cache = locked.state.as_ref().and_then(read_cache).unwrap_or_default();
         let limits = options.limits;
         let (name, report) = run(async {
@@ -182,8 +180,8 @@ struct Locked {
     _locks: Vec<File>,
 }
 
-/// Restores a snapshot to a directory that does not exist or is empty, with the backups of earlier changes. The directory
-/// is absent or empty after an error.
+/// Restores a snapshot to a directory that does not exist or is empty, with the backups of earlier changes. After an
+/// error other than [`SnapshotError::History`], the directory is absent or empty.
 ///
 /// Must not be called in an asynchronous task.
 ///
@@ -197,8 +195,7 @@ pub fn restore_snapshot(
     options: &RestoreOptions,
 ) -> Result<Restored, SnapshotError> {
     let RestoreOptions { limits, digest, .. } = options;
-    let no_name = || SnapshotError::NoName { store: location.store().to_owned() };
-    let name = location.name().ok_or_else(no_name)?;
+    let name = name_in(location)?;
     let mut staged = run(async {
         let store = snapshots::Store::open(location, false)?;
         let destination = snapshots::Destination::open(directory)?;
@@ -249,7 +246,7 @@ pub fn list_snapshots(location: &Location) -> Result<Vec<Listed>, SnapshotError>
 ///
 /// [`SnapshotError::NoName`], and [`SnapshotError::Snapshot`] if there is no such snapshot.
 pub fn remove_snapshot(location: &Location) -> Result<(), SnapshotError> {
-    let name = location.name().ok_or_else(|| SnapshotError::NoName { store: location.store().to_owned() })?;
+    let name = name_in(location)?;
     run(async { snapshots::remove(&snapshots::Store::open(location, false)?, name).await })
 }
 
@@ -260,6 +257,10 @@ pub fn remove_snapshot(location: &Location) -> Result<(), SnapshotError> {
 /// [`SnapshotError::Snapshot`] while a snapshot is taken, or if a manifest is damaged: nothing is removed then.
 pub fn collect_objects(location: &Location) -> Result<Collected, SnapshotError> {
     run(async { snapshots::collect(&snapshots::Store::open(location, false)?).await })
+}
+
+fn name_in(location: &Location) -> Result<&str, SnapshotError> {
+    location.name().ok_or_else(|| SnapshotError::NoName { store: location.store().to_owned() })
 }
 
 /// Runs a future of the library, on a thread that no other runtime uses.

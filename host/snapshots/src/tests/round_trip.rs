@@ -1,4 +1,4 @@
-//! What is stored returns.
+//! A restored tree is equal to the tree that was stored.
 
 use super::*;
 
