@@ -154,7 +154,8 @@ async fn a_destination_that_is_swapped_is_not_followed() {
     }
 }
 
-/// Neither a snapshot nor a restore ends by itself: their futures are dropped, as when a process is killed.
+/// Neither a snapshot nor a restore ends by itself: their futures are dropped, as when a process is killed. A snapshot
+/// that is interrupted late has its name already, and is then whole, as the comparison of the trees shows.
 #[tokio::test]
 async fn what_is_interrupted_can_be_repeated() {
     let fixture = Fixture::new();
@@ -163,7 +164,10 @@ async fn what_is_interrupted_can_be_repeated() {
         let time = Duration::from_micros(microseconds);
         let name = format!("s{microseconds}");
         if tokio::time::timeout(time, fixture.snapshot(&name)).await.is_err() {
-            fixture.snapshot(&name).await.unwrap();
+            match fixture.snapshot(&name).await {
+                Ok(_) | Err(Error::Exists { .. }) => {}
+                Err(error) => panic!("{name}: {error}"),
+            }
         }
         if tokio::time::timeout(time, fixture.restore(&name)).await.is_err() {
             fixture.restore(&name).await.unwrap();
