@@ -38,8 +38,12 @@ struct Tree {
 
 impl Tree {
     fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    fn with(limits: Limits) -> Self {
         let directory = TempDir::new().unwrap();
-        let limits = Limits { max_memory_bytes: MEMORY, ..Limits::default() };
+        let limits = Limits { max_memory_bytes: MEMORY, ..limits };
         let policy = Policy { limits, ..Policy::default() };
         let workspace = Workspace::builder().root(directory.path()).no_state_dir().policy(policy).build().unwrap();
         // The compilation of the component is not measured.
@@ -318,7 +322,8 @@ fn three_gigabytes_need_little_memory() {
 
 #[test]
 fn three_gigabytes_are_searched_to_the_end() {
-    let tree = Tree::new();
+    // One call reads them all, which takes longer beside other tests than a call may take by default.
+    let tree = Tree::with(Limits { max_time_ms: 300_000, ..Limits::default() });
     huge(&tree);
     // The line numbers of the last lines require a read of every byte.
     let outcome = tree.call_slowly("read_file", &json!({"path": "huge.txt", "tail": 2}));

@@ -67,8 +67,11 @@ mod restore;
 #[cfg(unix)]
 mod seeds;
 // The server is a module for Linux.
-#[cfg(all(target_os = "linux", feature = "serve"))]
+#[cfg(target_os = "linux")]
 mod serve;
+// It needs symbolic links and modes.
+#[cfg(unix)]
+mod snapshots;
 // It needs symbolic links, modes and programs of Unix.
 #[cfg(unix)]
 mod transactions;

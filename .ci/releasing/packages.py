@@ -19,7 +19,7 @@ from .common import FILES, LICENCES, REPOSITORY, TOOLS, Failed, Release, committ
 from .tools import python_tool
 
 # In the order of their dependencies.
-CRATES = ["paddock-files-policy", "paddock-files-supervisor", "paddock-files"]
+CRATES = ["paddock-files-policy", "paddock-files-snapshots", "paddock-files-supervisor", "paddock-files"]
 
 # The first version that publishes by the identity of a workflow is 11.5.1.
 NPM = "npm@11.19.1"
@@ -114,7 +114,7 @@ def check_licences() -> None:
     """Checks that what contains the component or a binary contains the licences too."""
     for path in sorted(FILES.iterdir()):
         is_zip = path.suffix in {".whl", ".zip"}
-        if path.name.startswith(tuple(CRATES[:2])) or not (is_zip or path.suffix in {".crate", ".gz", ".tgz"}):
+        if path.name.startswith(tuple(CRATES[:-1])) or not (is_zip or path.suffix in {".crate", ".gz", ".tgz"}):
             continue
         with zipfile.ZipFile(path) if is_zip else tarfile.open(path) as packed:
             names = packed.namelist() if isinstance(packed, zipfile.ZipFile) else packed.getnames()

@@ -11,7 +11,8 @@ const START: &str = "<!-- packages -->\n\n```text\n";
 const END: &str = "```\n";
 
 /// Packages of the Rust host in the order of their layers, each with the packages whose binaries it embeds.
-const HOSTS: [(&str, &[&str]); 2] = [("host/rust", &["component", "host/supervisor"]), ("host/supervisor", &[])];
+const HOSTS: [(&str, &[&str]); 3] =
+    [("host/rust", &["component", "host/supervisor"]), ("host/supervisor", &[]), ("host/snapshots", &[])];
 
 /// Returns the packages of this repository that a manifest lists as dependencies, for every system or for some, in the
 /// order of the manifest. Crates of the guest are named without `paddock-`, packages of the host by their directories.
@@ -32,7 +33,7 @@ pub(super) fn packages_in(manifest: &str) -> Vec<String> {
 fn package(line: &str) -> Option<String> {
     let name = line.split(['.', ' ', '=']).next()?;
     match name.strip_prefix("paddock-")? {
-        "supervisor" => Some("host/supervisor".to_owned()),
+        name @ ("snapshots" | "supervisor") => Some(format!("host/{name}")),
         name => Some(name.to_owned()),
     }
 }

@@ -1,5 +1,5 @@
 // An agent's session with `paddock serve` through the official client, and one with a narrowed token.
-// Usage: node http.js [path of a paddock binary with the feature `cli-serve`]
+// Usage: node http.js [path of a paddock binary with the feature `serve`]
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";

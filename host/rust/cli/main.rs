@@ -25,6 +25,8 @@ mod restore;
 mod selftest;
 #[cfg(all(target_os = "linux", feature = "serve"))]
 mod serve;
+#[cfg(feature = "snapshots")]
+mod snapshot;
 #[cfg(all(target_os = "linux", feature = "serve"))]
 mod token;
 mod tools;
@@ -67,6 +69,12 @@ enum Command {
     History(history::Args),
     Restore(restore::Args),
     Overlay(overlay::Args),
+    #[cfg(feature = "snapshots")]
+    Snapshot(snapshot::StoreArgs),
+    #[cfg(feature = "snapshots")]
+    RestoreSnapshot(snapshot::RestoreArgs),
+    #[cfg(feature = "snapshots")]
+    Snapshots(snapshot::ManageArgs),
     Policy(policy::Args),
     Audit(audit::Args),
     Component(component::Args),
@@ -103,6 +111,12 @@ fn run() -> anyhow::Result<ExitCode> {
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Overlay(args) => overlay::run(args),
+        #[cfg(feature = "snapshots")]
+        Command::Snapshot(args) => snapshot::store(&args),
+        #[cfg(feature = "snapshots")]
+        Command::RestoreSnapshot(args) => snapshot::restore(&args),
+        #[cfg(feature = "snapshots")]
+        Command::Snapshots(args) => snapshot::manage(&args),
         Command::Policy(args) => policy::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Component(args) => component::run(&args),

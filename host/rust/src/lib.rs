@@ -115,6 +115,8 @@ mod sequences;
 #[cfg(all(target_os = "linux", feature = "serve"))]
 pub mod serve;
 mod settings;
+#[cfg(feature = "snapshots")]
+pub mod snapshots;
 mod state;
 mod store;
 #[cfg(feature = "commands")]

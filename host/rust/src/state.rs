@@ -153,9 +153,11 @@ pub(crate) fn wait(budget: &CallBudget, attempt: impl Fn() -> Result<(), TryLock
     }
 }
 
-/// Returns whether the name is that of a journal, of any set of roots.
+/// Returns whether the name is that of a journal, of any set of roots. One that is still being written, `journal….new`, has
+/// no effect: its change has not begun.
 fn is_journal(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b"journal") && name != "journal.refused"
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"journal") && name != b"journal.refused" && !name.ends_with(b".new")
 }
 
 /// Returns whether a call left a journal in the workspace itself, where calls without a state directory store it.

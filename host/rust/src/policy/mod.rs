@@ -84,7 +84,7 @@ pub(crate) fn environment(
 
 /// Returns an identifier that distinguishes a root from a later directory at the same path, and from a root of
 /// another workspace at the same guest path.
-fn id(mount: &Mount) -> String {
+pub(crate) fn id(mount: &Mount) -> String {
     let inode = mount.directory.identity().inode();
     // The path of a container's root is valid in this process only.
     if mount.is_contained { inode.to_string() } else { format!("{inode}:{}", mount.host().to_string_lossy()) }
