@@ -1,7 +1,9 @@
 //! Requests that a browser or a hostile client sends.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 use serde_json::json;
 
@@ -26,6 +28,11 @@ fn a_page_that_rebinds_its_name_is_refused() {
     }
     assert_eq!(status(&[("origin", "https://app.example")]), 200);
     assert_eq!(status(&[("host", "localhost"), ("host", "localhost")]), 403);
+    let target = |host: &str| {
+        let headers = [("authorization", &*authorization)];
+        server.request("GET", &format!("http://{host}/w/notes/tools"), &headers, "").status
+    };
+    assert_eq!((target("localhost"), target("evil.example")), (200, 403));
     let absent = format!("GET /w/notes/tools HTTP/1.1\r\nauthorization: {authorization}\r\nconnection: close\r\n\r\n");
     assert!(server.raw(absent.as_bytes()).is_none_or(|reply| matches!(reply.status, 400 | 403)));
 }
@@ -47,6 +54,7 @@ fn malformed_requests_do_no_harm() {
         format!("POST /w/notes/call HTTP/1.1\r\n{host}transfer-encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n"),
         format!("GET /{} HTTP/1.1\r\n{host}\r\n", "%".repeat(100)),
         "\u{16}\u{3}\u{1}\u{2}".to_owned(),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
     ] {
         let mut stream = server.connect();
         stream.write_all(text.as_bytes()).unwrap();
@@ -93,16 +101,21 @@ fn a_slow_request_ends_in_time() {
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
-#[test]
-fn a_client_that_reads_nothing_is_disconnected() {
-    let server = Running::notes("limits: {write_timeout_ms: 500, max_connections: 2}\n");
+/// Writes a large file, and returns a request that reads it.
+fn large_read(server: &Running) -> String {
     let text: String = (0..20_000).map(|line| format!("{line} {}\n", "x".repeat(90))).collect();
     std::fs::write(server.root().join("large.txt"), text).unwrap();
     let body = json!({"tool": "read_file", "arguments": {"path": "large.txt", "mode": "base64"}}).to_string();
-    let head = format!(
+    format!(
         "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
-    );
+    )
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_disconnected() {
+    let server = Running::notes("limits: {write_timeout_ms: 500, max_connections: 2}\n");
+    let head = large_read(&server);
     let mut stalled: Vec<_> = (0..2).map(|_| server.connect()).collect();
     for stream in &mut stalled {
         // More answers than the buffers of the sockets hold.
@@ -116,4 +129,23 @@ fn a_client_that_reads_nothing_is_disconnected() {
         assert!(started.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn a_client_that_reads_a_little_at_a_time_is_disconnected() {
+    let server = Running::notes("limits: {write_timeout_ms: 500}\n");
+    let head = large_read(&server);
+    let mut stream = server.connect();
+    set_socket_recv_buffer_size(&stream, 4096).unwrap();
+    let mut sender = stream.try_clone().unwrap();
+    let sending = std::thread::spawn(move || (0..200).all(|_| sender.write_all(head.as_bytes()).is_ok()));
+    let started = Instant::now();
+    // About 40 KB a second, so that the server can write something in each half second.
+    let mut bytes = [0; 2048];
+    while stream.read(&mut bytes).is_ok_and(|length| length > 0) {
+        assert!(started.elapsed() < Duration::from_secs(30), "the server still writes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(stream);
+    let _ = sending.join();
 }

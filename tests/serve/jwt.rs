@@ -87,10 +87,31 @@ fn other_tokens_are_not_valid() {
     let symmetric = Header { kid: Some("one".to_owned()), ..Header::new(Algorithm::HS256) };
     let secret = EncodingKey::from_secret(&URL_SAFE_NO_PAD.decode(PUBLIC).unwrap());
     assert_eq!(status(&encode(&symmetric, &claims(), &secret).unwrap()), 401);
+    // A key that the token brings along.
+    let own = json!({"kty": "OKP", "crv": "Ed25519", "x": PUBLIC, "kid": "own"});
+    let header = json!({"alg": "EdDSA", "kid": "own", "jwk": own, "jku": "https://evil.example/keys.json"});
+    let (_, rest) = signed(&claims(), "own").split_once('.').map(|(head, rest)| (head.to_owned(), rest.to_owned())).unwrap();
+    assert_eq!(status(&format!("{}.{rest}", part(header))), 401);
     let token = signed(&claims(), "one");
     let mut parts: Vec<String> = token.split('.').map(str::to_owned).collect();
     parts[1] = part(json!({"paddock": {"workspaces": ["*"]}}));
     assert_eq!(status(&parts.join(".")), 401);
+}
+
+#[test]
+fn a_token_that_is_replayed_has_one_budget() {
+    let server = provider();
+    let with = |id: &str| {
+        let mut claims = claims();
+        claims["jti"] = json!(id);
+        claims["paddock"]["calls"] = json!(2);
+        signed(&claims, "one")
+    };
+    let status = |token: &str| server.call_as(token, "notes", "stat", json!({"path": "."})).status;
+    let (first, second) = (with("1"), with("2"));
+    let statuses: Vec<u16> = (0..4).map(|_| status(&first)).collect();
+    assert_eq!(statuses, [200, 200, 403, 403]);
+    assert_eq!(status(&second), 200);
 }
 
 #[test]

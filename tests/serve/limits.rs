@@ -9,6 +9,7 @@ use paddock::serve::hash;
 use serde_json::json;
 
 use super::client::{Reply, Running, TOKEN, request};
+use super::mcp_client::ACCEPT;
 
 fn with_limits(limits: &str, more: &str) -> Running {
     let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n", hash(TOKEN));
@@ -20,8 +21,11 @@ fn with_limits(limits: &str, more: &str) -> Running {
 #[test]
 fn the_rate_of_one_workspace_does_not_burden_another() {
     let server = with_limits("{calls_per_second: 1}", "");
-    let replies: Vec<Reply> = (0..60).map(|_| server.call("stat", json!({"path": "."}))).collect();
+    let started = Instant::now();
+    let replies: Vec<Reply> = (0..30).map(|_| server.call("stat", json!({"path": "."}))).collect();
     let refused: Vec<_> = replies.iter().filter(|reply| reply.status == 429).collect();
+    // A refusal takes time of the client, and none of the server.
+    assert!(started.elapsed() >= Duration::from_millis(100) * u32::try_from(refused.len()).unwrap());
     assert!(replies[..10].iter().all(|reply| reply.status == 200) && refused.len() >= 3, "{replies:?}");
     assert!(refused.iter().all(|reply| reply.header("retry-after") == Some("1")), "{refused:?}");
     assert_eq!(server.call_as(TOKEN, "other", "tree", json!({})).status, 200);
@@ -88,6 +92,37 @@ fn a_body_beyond_the_limit_is_refused_before_it_is_read() {
         " ".repeat(2000)
     );
     assert_eq!(server.raw(chunked.as_bytes()).map(|reply| reply.status), Some(413));
+}
+
+#[test]
+fn large_bodies_that_are_no_calls_are_limited() {
+    let server = with_limits("{bytes_per_second: 100000}", "");
+    let text = format!("{{\"jsonrpc\": \"2.0\", \"method\": \"{}\"}}", "x".repeat(200_000));
+    let post = || {
+        let headers = [("authorization", &*format!("Bearer {TOKEN}")), ("accept", ACCEPT)];
+        server.request("POST", "/w/notes/mcp", &headers, &text)
+    };
+    let statuses: Vec<u16> = (0..12).map(|_| post().status).collect();
+    assert!(statuses[0] != 429 && statuses[11] == 429, "{statuses:?}");
+    assert!(post().header("retry-after").is_some());
+    assert_eq!(server.call_as(TOKEN, "other", "tree", json!({})).status, 200);
+}
+
+#[test]
+fn a_caller_without_a_budget_takes_no_capacity() {
+    let poor = "pdk_poor";
+    let tokens = format!(
+        "tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n- {{name: bob, sha256: {}, grant: {{workspaces: [notes], calls: 0}}}}\n",
+        hash(TOKEN),
+        hash(poor)
+    );
+    let server = Running::start(&format!(
+        "workspaces:\n  notes:\n    root: '{{home}}/notes'\n    limits: {{calls_per_second: 1}}\n{tokens}"
+    ));
+    for _ in 0..30 {
+        assert_eq!(server.call_as(poor, "notes", "tree", json!({})).status, 403);
+    }
+    assert_eq!(server.call("tree", json!({})).status, 200);
 }
 
 #[test]

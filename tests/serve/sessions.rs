@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::time::{Duration, SystemTime};
 
 use paddock::serve::hash;
 use serde_json::{Value, json};
 
 use super::client::{Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, Http, messages, meta, next_message, start_session};
+use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta, next_message, start_session};
 
 #[test]
 fn log_messages_are_on_the_stream_of_the_session() {
@@ -42,6 +43,30 @@ fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
     let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*sessions[0])];
     assert_eq!(server.request("DELETE", "/w/notes/mcp", &headers, "").status, 202);
     assert_eq!(Http { server: &server, session: None }.send_text(&hello).status, 200);
+}
+
+#[test]
+fn the_sessions_of_one_workspace_do_not_burden_another() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n", hash(TOKEN));
+    let workspaces = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {sessions: 2}\n  other: {memory: true}\n";
+    let server = Running::start(&format!("{workspaces}{token}"));
+    let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
+    let about =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let authorization = format!("Bearer {TOKEN}");
+    let start = |workspace: &str| {
+        let headers = [("authorization", &*authorization), ("accept", ACCEPT)];
+        server.request("POST", &format!("/w/{workspace}/mcp"), &headers, &hello)
+    };
+    let refused = start("notes");
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{refused:?}");
+    assert_eq!(start("other").status, 200);
+    // A session of one workspace is none of another, also with the same token.
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*sessions[0])];
+    let ping = r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#;
+    assert_eq!(server.request("POST", "/w/other/mcp", &headers, ping).status, 404);
+    assert_eq!(server.request("POST", "/w/notes/mcp", &headers, ping).status, 200);
 }
 
 #[test]
@@ -116,6 +141,44 @@ fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
     assert_eq!((changed.status, &changed.json()["ok"]), (200, &json!(true)));
     let message = next_message(&mut stream, &mut String::new());
     assert_eq!(message["method"], "notifications/resources/updated", "{message}");
+}
+
+/// Opens both kinds of streams, and returns what has been read when they have ended.
+fn read_streams(server: &Running) -> Vec<String> {
+    let session = start_session(server, &json!({}));
+    let authorization = format!("Bearer {TOKEN}");
+    let common = [("authorization", &*authorization), ("accept", ACCEPT)];
+    let of_session: Vec<_> = common.iter().copied().chain([("mcp-session-id", &*session)]).collect();
+    let names = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
+    let stateless: Vec<_> = common.iter().copied().chain(names).collect();
+    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
+    let requests = [request("GET", "/w/notes/mcp", &of_session, ""), request("POST", "/w/notes/mcp", &stateless, &listen)];
+    let streams = requests.map(|text| {
+        let mut stream = server.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    });
+    streams
+        .into_iter()
+        .map(|mut stream| {
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            text
+        })
+        .collect()
+}
+
+#[test]
+fn a_stream_ends_when_the_token_expires() {
+    let expires = SystemTime::now() + Duration::from_secs(4);
+    let grant = json!({"workspaces": ["notes"], "expires": humantime::format_rfc3339(expires).to_string()});
+    let server = Running::with_token(&grant, "");
+    for text in read_streams(&server) {
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+        assert!(SystemTime::now() >= expires, "{text}");
+    }
+    assert_eq!(server.call("tree", json!({})).status, 401);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! A configuration file that contains policies. It is parsed and checked like a policy: the same formats and bounds, no
-//! unknown name, and the line of each error.
+//! A configuration file that contains policies. It is parsed and checked like a policy: the same formats, no unknown
+//! name, and the line of each error.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,9 @@ use super::layers::Layers;
 use super::node::{Content, Node};
 use super::source::Source;
 use crate::error::Error;
+
+/// Maximum size of a configuration file in bytes, which has room for 100,000 workspaces.
+const MAX_BYTES: usize = 16 << 20;
 
 /// A parsed configuration file.
 pub(crate) struct Configuration {
@@ -32,11 +35,11 @@ impl Configuration {
     /// Reads a file. Its name decides whether it is JSON, TOML or YAML.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let path = std::path::absolute(path).map_err(|cause| Source::unreadable(path, cause))?;
-        let text = files::own(&path)?;
+        let text = files::own_up_to(&path, MAX_BYTES)?;
         let directory = path.parent().unwrap_or(&path).to_owned();
         let format = Format::of(&path);
         let source = Source::File(path);
-        let members = format.parse(&text).map_err(|fault| source.fail(fault))?;
+        let members = format.parse_up_to(&text, MAX_BYTES).map_err(|fault| source.fail(fault))?;
         let root = Node { line: 1, content: Content::Table(members) };
         let mut lines = HashMap::new();
         note_lines(&mut lines, "", &root);

@@ -32,10 +32,15 @@ impl Format {
         if json::is_json(text) { Self::Json } else { Self::Yaml }
     }
 
-    /// Parses the text into the members of its table. An empty text has none.
+    /// Parses the text of a policy into the members of its table. An empty text has none.
     pub(super) fn parse(self, text: &str) -> Result<Vec<Member>, Fault> {
-        if text.len() > MAX_BYTES {
-            return Err(Fault::new(1, too_large()));
+        self.parse_up_to(text, MAX_BYTES)
+    }
+
+    /// Parses a text with at most this number of bytes.
+    pub(super) fn parse_up_to(self, text: &str, max_bytes: usize) -> Result<Vec<Member>, Fault> {
+        if text.len() > max_bytes {
+            return Err(Fault::new(1, too_large(max_bytes)));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let node = match self {
@@ -52,8 +57,8 @@ impl Format {
 }
 
 /// Returns the error for a text that is too large to be parsed.
-pub(super) fn too_large() -> String {
-    format!("it is larger than {} KiB", MAX_BYTES / 1024)
+pub(super) fn too_large(max_bytes: usize) -> String {
+    format!("it is larger than {} KiB", max_bytes / 1024)
 }
 
 #[cfg(test)]

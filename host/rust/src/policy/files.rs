@@ -27,14 +27,19 @@ pub(super) fn project(root: &Path) -> Result<Option<(PathBuf, String)>, Error> {
     let root = std::path::absolute(root).map_err(|cause| Source::unreadable(root, cause))?;
     let Some(path) = only_one(&root, ".paddock")? else { return Ok(None) };
     let file = open_project(&path).map_err(|cause| Source::unreadable(&path, cause))?;
-    let text = read(&path, file)?;
+    let text = read(&path, file, MAX_BYTES)?;
     Ok(Some((path, text)))
 }
 
-/// Reads a file that the user names.
+/// Reads a policy in a file that the user names.
 pub(super) fn own(path: &Path) -> Result<String, Error> {
+    own_up_to(path, MAX_BYTES)
+}
+
+/// Reads a file that the user names, with at most this number of bytes.
+pub(super) fn own_up_to(path: &Path, max_bytes: usize) -> Result<String, Error> {
     let file = File::open(path).map_err(|cause| Source::unreadable(path, cause))?;
-    read(path, file)
+    read(path, file, max_bytes)
 }
 
 /// Returns the only file of that name in the directory. Two files are an error, since their order would be
@@ -66,12 +71,12 @@ fn open_project(path: &Path) -> io::Result<File> {
     })
 }
 
-fn read(path: &Path, file: File) -> Result<String, Error> {
+fn read(path: &Path, file: File, max_bytes: usize) -> Result<String, Error> {
     let mut bytes = Vec::new();
-    let max = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
+    let max = u64::try_from(max_bytes).unwrap_or(u64::MAX);
     file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(|cause| Source::unreadable(path, cause))?;
-    if bytes.len() > MAX_BYTES {
-        return Err(Source::unreadable(path, too_large()));
+    if bytes.len() > max_bytes {
+        return Err(Source::unreadable(path, too_large(max_bytes)));
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());

@@ -162,6 +162,8 @@ pub(super) struct ServerLimits {
     pub(super) body_timeout_ms: u64,
     /// Maximum time in milliseconds for which a client may read nothing of an answer.
     pub(super) write_timeout_ms: u64,
+    /// Maximum number of workspaces that stay open between requests, counting each restriction by a token.
+    pub(super) max_open_workspaces: usize,
     /// Maximum number of open MCP sessions.
     pub(super) max_sessions: usize,
     /// Time in milliseconds after which an MCP session without requests ends.
@@ -185,6 +187,8 @@ pub(super) struct TenantLimits {
     pub(super) call_ms_per_second: u64,
     /// Maximum number of streams that stay open: subscriptions, and streams of sessions.
     pub(super) streams: usize,
+    /// Maximum number of open MCP sessions.
+    pub(super) sessions: usize,
 }
 
 impl Default for ServerLimits {
@@ -197,6 +201,7 @@ impl Default for ServerLimits {
             header_timeout_ms: 10_000,
             body_timeout_ms: 30_000,
             write_timeout_ms: 30_000,
+            max_open_workspaces: 1024,
             max_sessions: 256,
             session_idle_ms: 1_800_000,
             shutdown_ms: 10_000,
@@ -212,6 +217,7 @@ impl Default for TenantLimits {
             bytes_per_second: 16 << 20,
             call_ms_per_second: 8_000,
             streams: 32,
+            sessions: 32,
         }
     }
 }

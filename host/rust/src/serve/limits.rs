@@ -18,6 +18,7 @@ pub(super) struct Tenant {
     calls: Slots,
     bodies: Slots,
     streams: Slots,
+    sessions: Slots,
     rates: Mutex<Rates>,
 }
 
@@ -67,9 +68,9 @@ impl Tenant {
             bytes: Bucket::new(limits.bytes_per_second),
             milliseconds: Bucket::new(limits.call_ms_per_second),
         };
-        let slots = [limits.concurrent_calls, limits.concurrent_calls, limits.streams];
-        let [calls, bodies, streams] = slots.map(Slots::new);
-        Self { calls, bodies, streams, rates: Mutex::new(rates) }
+        let slots = [limits.concurrent_calls, limits.concurrent_calls, limits.streams, limits.sessions];
+        let [calls, bodies, streams, sessions] = slots.map(Slots::new);
+        Self { calls, bodies, streams, sessions, rates: Mutex::new(rates) }
     }
 
     /// Starts a call, if the workspace and the server have capacity for it.
@@ -87,15 +88,23 @@ impl Tenant {
         Ok(Running { tenant: Arc::clone(self), started: now, _slots: slots })
     }
 
-    /// Starts to read a large body, if the workspace and the server have capacity for it.
+    /// Starts to read a large body, if the workspace and the server have capacity for it. The message in the body may turn
+    /// out to be no call, so that its bytes are limited here.
     pub(super) fn body(&self, server: &Slots) -> Result<[Slot; 2], Busy> {
         let busy = || Busy { retry_after: BUSY };
-        Ok([self.bodies.take().ok_or_else(busy)?, server.take().ok_or_else(busy)?])
+        let slots = [self.bodies.take().ok_or_else(busy)?, server.take().ok_or_else(busy)?];
+        let wait = self.rates.lock().unwrap_or_else(PoisonError::into_inner).bytes.wait(Instant::now());
+        wait.is_zero().then_some(slots).ok_or(Busy { retry_after: wait })
     }
 
     /// Starts a stream that may stay open.
     pub(super) fn stream(&self) -> Result<Slot, Busy> {
         self.streams.take().ok_or(Busy { retry_after: BUSY })
+    }
+
+    /// Starts an MCP session.
+    pub(super) fn session(&self) -> Result<Slot, Busy> {
+        self.sessions.take().ok_or(Busy { retry_after: BUSY })
     }
 
     /// Accounts for bytes of a request or an answer.
@@ -109,7 +118,9 @@ impl Tenant {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let Rates { calls, bytes, milliseconds } = &mut *rates;
-        [calls, bytes, milliseconds].into_iter().all(|bucket| bucket.is_full(now))
+        let slots = [&self.calls, &self.bodies, &self.streams, &self.sessions];
+        slots.iter().all(|slots| slots.used() == 0)
+            && [calls, bytes, milliseconds].into_iter().all(|bucket| bucket.is_full(now))
     }
 }
 
@@ -185,7 +196,7 @@ mod tests {
     use super::*;
 
     fn limits() -> TenantLimits {
-        TenantLimits { concurrent_calls: 2, calls_per_second: 1, streams: 1, ..TenantLimits::default() }
+        TenantLimits { concurrent_calls: 2, calls_per_second: 1, streams: 1, sessions: 1, ..TenantLimits::default() }
     }
 
     #[test]
@@ -203,6 +214,9 @@ mod tests {
         assert_eq!(server.used(), 0);
         let stream = tenant.stream().ok().unwrap();
         assert!(tenant.stream().is_err());
+        let session = tenant.session().ok().unwrap();
+        assert!(tenant.session().is_err());
+        drop(session);
         drop(stream);
         assert!(tenant.stream().is_ok());
     }
@@ -221,12 +235,25 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_with_an_open_session_or_stream_is_not_idle() {
+        let tenant = Tenant::new(&limits());
+        let session = tenant.session().ok().unwrap();
+        assert!(!tenant.is_idle());
+        drop(session);
+        let stream = tenant.stream().ok().unwrap();
+        assert!(!tenant.is_idle());
+        drop(stream);
+        assert!(tenant.is_idle());
+    }
+
+    #[test]
     fn the_cost_of_a_call_is_paid_afterwards() {
         let tenant = Arc::new(Tenant::new(&TenantLimits { bytes_per_second: 100, ..limits() }));
         let server = Slots::new(10);
         tenant.spend_bytes(999);
         assert!(tenant.begin(&server).is_ok());
         tenant.spend_bytes(501);
+        assert!(tenant.body(&server).is_err() && server.used() == 0);
         let busy = tenant.begin(&server).err().unwrap();
         assert!(busy.retry_after > Duration::from_secs(4) && busy.retry_after < Duration::from_secs(6), "{busy:?}");
     }

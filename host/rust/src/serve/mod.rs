@@ -26,6 +26,7 @@ mod config;
 mod http;
 mod limits;
 mod narrowing;
+mod opened;
 mod refusal;
 mod workspaces;
 

@@ -1,5 +1,6 @@
 //! Restrictions of a workspace for the holder of a token.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 
 use serde_json::Value;
@@ -11,6 +12,10 @@ use crate::policy::{Layers, PolicyLayer};
 
 /// Maximum length of a path in bytes.
 const MAX_PATH: usize = 1024;
+
+/// Maximum number of paths of one workspace that became roots since the start of the server. Each has a state directory
+/// with backups, which stays.
+const MAX_PATHS: usize = 256;
 
 /// Name of the files whose patterns hide paths below their directory from tools.
 const AGENT_IGNORE: &str = ".agentignore";
@@ -30,8 +35,25 @@ pub(super) struct Narrowing {
 /// A path of a directory in a workspace, from the root. Each name consists of ASCII letters, digits, spaces, `.`, `_` and
 /// `-`, and starts with a letter, a digit, `_` or `-`, so that no name is hidden, protected, or another spelling of one
 /// that is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InnerPath(String);
+
+/// Paths that became roots, by the names of their workspaces.
+#[derive(Default)]
+pub(super) struct InnerRoots(HashMap<String, HashSet<InnerPath>>);
+
+impl InnerRoots {
+    /// Adds a path. Fails if the workspace has too many.
+    pub(super) fn add(&mut self, workspace: &str, path: &InnerPath) -> Result<(), Refusal> {
+        let paths = self.0.entry(workspace.to_owned()).or_default();
+        if !paths.contains(path) && paths.len() >= MAX_PATHS {
+            let cause = format!("tokens have limited the workspace to {MAX_PATHS} other paths since the start of the server");
+            return Err(Refusal::Narrowing(cause));
+        }
+        paths.insert(path.clone());
+        Ok(())
+    }
+}
 
 impl Narrowing {
     pub(super) fn is_empty(&self) -> bool {
@@ -157,6 +179,13 @@ mod tests {
         assert_eq!(inner("a", "a").as_deref(), Some("a"));
         assert_eq!(inner("a", "ab"), None);
         assert_eq!(inner("a/b", "a/c"), None);
+    }
+
+    #[test]
+    fn the_number_of_paths_of_a_workspace_is_bounded() {
+        let mut roots = InnerRoots::default();
+        assert_eq!((0..1000).filter(|number| roots.add("a", &path(&number.to_string())).is_ok()).count(), MAX_PATHS);
+        assert!(roots.add("a", &path("0")).is_ok() && roots.add("b", &path("999")).is_ok());
     }
 
     #[test]

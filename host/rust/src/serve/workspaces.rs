@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::config::{Settings, TenantLimits, WorkspaceSettings};
 use super::limits::Tenant;
-use super::narrowing::Narrowing;
+use super::narrowing::{InnerRoots, Narrowing};
+use super::opened::{Key, Opened};
 use super::refusal::Refusal;
 use crate::directory::{Directory, Walk};
 use crate::error::Error;
@@ -19,14 +20,11 @@ use crate::mount;
 use crate::policy::{Configuration, Layers, PolicyLayer};
 use crate::{Builder, Workspace};
 
-/// Maximum number of open workspaces, counting each narrowing of a workspace.
-const MAX_OPEN: usize = 256;
-
 /// Maximum number of tenants with limits in memory.
 const MAX_TENANTS: usize = 4096;
 
 /// Maximum number of dialects of one workspace whose tools stay in memory.
-const MAX_DIALECTS: usize = 32;
+const MAX_DIALECTS: usize = 8;
 
 /// Maximum length of a name in bytes.
 const MAX_NAME: usize = 64;
@@ -42,7 +40,8 @@ pub(super) struct Workspaces {
     audit_dir: Option<PathBuf>,
     /// The file of the configuration, which no tool may open.
     own_file: PathBuf,
-    open: Mutex<HashMap<String, Arc<Served>>>,
+    open: Mutex<Opened<Served>>,
+    inner_roots: Mutex<InnerRoots>,
     tenants: Mutex<HashMap<String, Arc<Tenant>>>,
 }
 
@@ -127,7 +126,8 @@ impl Workspaces {
             state_dir: below(&settings.state_dir),
             audit_dir: below(&settings.audit_dir),
             own_file: file.path().to_owned(),
-            open: Mutex::default(),
+            open: Mutex::new(Opened::new(settings.limits.max_open_workspaces)),
+            inner_roots: Mutex::default(),
             tenants: Mutex::default(),
         })
     }
@@ -153,36 +153,37 @@ impl Workspaces {
         Ok(&self.find(name)?.1.dialect)
     }
 
-    /// Returns the workspace of this name, narrowed. This blocks the thread while the workspace is opened.
-    pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
-        let (found, source) = self.find(name)?;
-        if let Found::Configured(Place::Memory(served)) = &found {
-            if !narrowing.is_empty() {
-                return Err(Refusal::Narrowing("a workspace in memory cannot be narrowed for a token".to_owned()));
+    /// Returns the workspace of this name, narrowed, if it is open.
+    pub(super) fn opened(&self, name: &str, narrowing: &Narrowing) -> Result<Option<Arc<Served>>, Refusal> {
+        let located = self.locate(name, narrowing)?;
+        match &located.found {
+            Found::Configured(Place::Memory(served)) if narrowing.is_empty() => Ok(Some(served.clone())),
+            Found::Configured(Place::Memory(_)) => {
+                Err(Refusal::Narrowing("a workspace in memory cannot be narrowed for a token".to_owned()))
             }
-            return Ok(served.clone());
+            _ => Ok(lock(&self.open).get(&located.key)),
         }
+    }
+
+    /// Opens a workspace that is not open. This blocks the thread.
+    pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
+        let Located { found, source, inner, key } = self.locate(name, narrowing)?;
+        let served = Arc::new(self.build(name, &found, inner, source, narrowing)?);
+        lock(&self.open).insert(key, served).ok_or(Refusal::Full)
+    }
+
+    fn locate<'w>(&'w self, name: &str, narrowing: &Narrowing) -> Result<Located<'w>, Refusal> {
+        let (found, source) = self.find(name)?;
         let inner = narrowing.path.as_ref().zip(found.directory()).map(|(path, root)| path.open(root)).transpose()?;
-        let of_template = || match &found {
+        let of_template = match &found {
             Found::OfTemplate(directory) => Some(directory),
             Found::Configured(_) => None,
         };
         // A directory that was replaced is another workspace.
-        let identity = inner.as_ref().or_else(of_template).map(Directory::identity);
+        let identity = inner.as_ref().or(of_template).map(Directory::identity);
         let identity = identity.map(|identity| (identity.device(), identity.inode()));
-        let key = format!("{name}\n{identity:?}\n{}", narrowing.key());
-        if let Some(served) = lock(&self.open).get(&key) {
-            return Ok(served.clone());
-        }
-        let served = Arc::new(self.build(name, &found, inner, source, narrowing)?);
-        let mut open = lock(&self.open);
-        if open.len() >= MAX_OPEN {
-            open.retain(|_, served| Arc::strong_count(served) > 1);
-        }
-        if open.len() >= MAX_OPEN {
-            return Err(Refusal::Full);
-        }
-        Ok(open.entry(key).or_insert(served).clone())
+        let key = Key { name: name.to_owned(), rest: format!("{identity:?}\n{}", narrowing.key()) };
+        Ok(Located { found, source, inner, key })
     }
 
     fn find<'w>(&'w self, name: &str) -> Result<(Found<'w>, &'w Source), Refusal> {
@@ -213,7 +214,7 @@ impl Workspaces {
             Found::Configured(Place::Container(container)) => {
                 return self.container(name, container, source, narrowing);
             }
-            // The caller has handled it.
+            // It is always open.
             Found::Configured(Place::Memory(_)) => return Err(Refusal::Unknown),
         };
         // The file of the project in the workspace narrows the policy of each part of the workspace.
@@ -224,6 +225,7 @@ impl Workspaces {
                 return Err(Refusal::Narrowing("a token for a path cannot be used in an overlay".to_owned()));
             }
             path.check_policy(&layers)?;
+            lock(&self.inner_roots).add(name, path)?;
         }
         let root = inner.unwrap_or_else(|| directory.clone());
         let descriptor = root
@@ -284,6 +286,14 @@ impl Workspaces {
         let workspace = builder.build().map_err(Refusal::Failed)?;
         Ok(Served::new(workspace, log))
     }
+}
+
+/// A workspace with the directory that becomes its root, and its place among the open ones.
+struct Located<'w> {
+    found: Found<'w>,
+    source: &'w Source,
+    inner: Option<Directory>,
+    key: Key,
 }
 
 /// A workspace that was found by its name.

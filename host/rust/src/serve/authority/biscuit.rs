@@ -6,8 +6,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use biscuit_auth::builder::{Algorithm, BlockBuilder, Fact, Term};
-use biscuit_auth::{AuthorizerBuilder, AuthorizerLimits, Biscuit, PublicKey};
+use biscuit_auth::builder::{Algorithm, Binary, BlockBuilder, Check, CheckKind, Convert, Fact, Op, Rule, Term};
+use biscuit_auth::datalog::SymbolTable;
+use biscuit_auth::format::convert::proto_snapshot_block_to_token_block;
+use biscuit_auth::{Authorizer, AuthorizerBuilder, AuthorizerLimits, Biscuit, PublicKey, error};
 use serde_json::Value;
 
 use super::super::config::{BiscuitSettings, GrantSettings};
@@ -17,7 +19,14 @@ use crate::hex::hex;
 /// Maximum number of blocks of a token.
 pub(super) const MAX_BLOCKS: usize = 32;
 
-/// Bounds on the evaluation of checks.
+/// Maximum number of predicates in a query of a check.
+const MAX_PREDICATES: usize = 4;
+
+/// Names of the facts of a request, which the checks of a token can use.
+const TIME: &str = "time";
+const WORKSPACE: &str = "request_workspace";
+
+/// Bounds on the evaluation of checks. The library looks at them between two checks only, so that `is_simple` bounds each.
 const MAX_FACTS: u64 = 1_000;
 const MAX_ITERATIONS: u64 = 100;
 const MAX_TIME: Duration = Duration::from_millis(100);
@@ -47,33 +56,80 @@ impl Issuer {
         if biscuit.external_public_keys().iter().any(Option::is_some) {
             return Err(invalid("blocks of third parties are not supported"));
         }
+        let mut authorizer = authorizer(&biscuit, workspace, now).map_err(|_| invalid("the token is not valid"))?;
         let mut signed = Signed { holder: "biscuit".to_owned(), restrictions: Vec::new() };
-        for (index, id) in biscuit.revocation_identifiers().iter().enumerate() {
-            let source = biscuit.print_block_source(index).map_err(|_| invalid("a block of the token is not valid"))?;
-            let block = BlockBuilder::new().code(&source).map_err(|_| invalid("a block of the token is not valid"))?;
-            let settings = restriction(&block, index == 0, &mut signed.holder).map_err(Denied::Invalid)?;
+        let blocks = blocks(&authorizer).map_err(|_| invalid("a block of the token is not valid"))?;
+        for (index, (id, block)) in biscuit.revocation_identifiers().iter().zip(&blocks).enumerate() {
+            let settings = restriction(block, index == 0, &mut signed.holder).map_err(Denied::Invalid)?;
             signed.restrictions.push(Restriction { id: hex(id), settings });
         }
-        authorize(&biscuit, workspace, now)?;
+        let fails = |_| Denied::Forbidden("a check of the token does not hold for this request".to_owned());
+        authorizer.authorize().map_err(fails)?;
         Ok(signed)
     }
 }
 
-/// Runs the checks of all blocks.
-fn authorize(biscuit: &Biscuit, workspace: &str, now: SystemTime) -> Result<(), Denied> {
+/// Returns the token together with the facts of the request. No check has run.
+fn authorizer(biscuit: &Biscuit, workspace: &str, now: SystemTime) -> Result<Authorizer, error::Token> {
     let limits = AuthorizerLimits { max_facts: MAX_FACTS, max_iterations: MAX_ITERATIONS, max_time: MAX_TIME };
     let seconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let facts = [
-        Fact::new("time".to_owned(), vec![Term::Date(seconds)]),
-        Fact::new("request_workspace".to_owned(), vec![Term::Str(workspace.to_owned())]),
+        Fact::new(TIME.to_owned(), vec![Term::Date(seconds)]),
+        Fact::new(WORKSPACE.to_owned(), vec![Term::Str(workspace.to_owned())]),
     ];
-    let builder = facts.into_iter().try_fold(AuthorizerBuilder::new(), AuthorizerBuilder::fact);
-    let builder = builder.and_then(|builder| builder.policy("allow if true")).map(|builder| builder.set_limits(limits));
-    let authorized =
-        builder.and_then(|builder| builder.build(biscuit)).and_then(|mut authorizer| authorizer.authorize());
-    authorized
-        .map(|_| ())
-        .map_err(|_| Denied::Forbidden("a check of the token does not hold for this request".to_owned()))
+    let builder = facts.into_iter().try_fold(AuthorizerBuilder::new(), AuthorizerBuilder::fact)?;
+    builder.policy("allow if true")?.set_limits(limits).build(biscuit)
+}
+
+/// Returns the content of each block. The source text that the library prints would not do, because strings in it are not
+/// escaped, and a parser of the text would need more stack for each level of an expression.
+fn blocks(authorizer: &Authorizer) -> Result<Vec<BlockBuilder>, error::Format> {
+    let world = authorizer.snapshot()?.world;
+    let symbols = SymbolTable::from(world.symbols)?;
+    let block = |block| {
+        let block = proto_snapshot_block_to_token_block(block)?;
+        Ok(BlockBuilder {
+            facts: all(&block.facts, &symbols)?,
+            rules: all(&block.rules, &symbols)?,
+            checks: all(&block.checks, &symbols)?,
+            scopes: all(&block.scopes, &symbols)?,
+            context: None,
+        })
+    };
+    world.blocks.iter().map(block).collect()
+}
+
+fn all<F, T: Convert<F>>(items: &[F], symbols: &SymbolTable) -> Result<Vec<T>, error::Format> {
+    items.iter().map(|item| T::convert_from(item, symbols)).collect()
+}
+
+/// Returns whether a check only compares the facts of the request with values, in bounded time. A holder can append any
+/// check, and a join of facts or a regular expression can take minutes.
+fn is_simple(check: &Check) -> bool {
+    let is_comparison = |op: &Op| match op {
+        Op::Value(term) => !matches!(term, Term::Set(_) | Term::Array(_) | Term::Map(_)),
+        Op::Binary(binary) => matches!(
+            binary,
+            Binary::LessThan
+                | Binary::GreaterThan
+                | Binary::LessOrEqual
+                | Binary::GreaterOrEqual
+                | Binary::Equal
+                | Binary::NotEqual
+                | Binary::HeterogeneousEqual
+                | Binary::HeterogeneousNotEqual
+                | Binary::Prefix
+                | Binary::Suffix
+        ),
+        Op::Unary(_) | Op::Closure(..) => false,
+    };
+    let is_simple = |query: &Rule| {
+        query.scopes.is_empty()
+            && query.body.len() <= MAX_PREDICATES
+            && query.body.iter().all(|predicate| matches!(predicate.name.as_str(), TIME | WORKSPACE))
+            && query.expressions.iter().flat_map(|expression| &expression.ops).all(is_comparison)
+    };
+    check.kind == CheckKind::One && check.queries.iter().all(is_simple)
 }
 
 /// Returns the restriction that the facts of a block are. Only the first block names the holder, and has to name
@@ -81,6 +137,9 @@ fn authorize(biscuit: &Biscuit, workspace: &str, now: SystemTime) -> Result<(), 
 pub(super) fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut String) -> Result<GrantSettings, String> {
     if !block.rules.is_empty() || !block.scopes.is_empty() {
         return Err("the blocks of a token may have facts and checks only".to_owned());
+    }
+    if !block.checks.iter().all(is_simple) {
+        return Err("the checks of a token may only compare `time` and `request_workspace` with values".to_owned());
     }
     let mut settings = GrantSettings::default();
     for fact in &block.facts {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
@@ -22,6 +22,9 @@ const MAX_BUDGETS: usize = 65_536;
 /// them.
 const MAX_FAMILY: usize = 256;
 
+/// Minimum time between two searches of all families, which take long.
+const SWEEP: Duration = Duration::from_secs(1);
+
 /// The rights of a caller in one workspace.
 #[derive(Debug)]
 pub(in super::super) struct Grant {
@@ -30,6 +33,8 @@ pub(in super::super) struct Grant {
     /// Text that differs from that of other tokens.
     pub(in super::super) id: String,
     pub(in super::super) narrowing: Narrowing,
+    /// Time at which the token expires.
+    pub(in super::super) expires: Option<SystemTime>,
     dialect: Option<String>,
     tools: Option<Vec<String>>,
     budgets: Vec<Arc<Budget>>,
@@ -65,6 +70,8 @@ struct Families {
     by_issued: HashMap<String, HashMap<String, Arc<Budget>>>,
     /// Number of budgets.
     count: usize,
+    /// Time of the last search for budgets that can be forgotten, in all families.
+    swept: Option<SystemTime>,
 }
 
 #[derive(Debug)]
@@ -90,14 +97,17 @@ impl Grant {
             holder: holder.to_owned(),
             id: last.id.clone(),
             narrowing: Narrowing::default(),
+            expires: None,
             dialect: None,
             tools: None,
             budgets: Vec::new(),
         };
         for Restriction { id, settings } in restrictions {
             grant.restrict(settings, workspace, now)?;
+            // A token is valid as long as all of its restrictions are.
+            grant.expires = [grant.expires, expiry(settings).map_err(Denied::Invalid)?].into_iter().flatten().min();
             if settings.calls.is_some() || settings.bytes.is_some() {
-                grant.budgets.push(budgets.get(&issued.id, id, settings, now)?);
+                grant.budgets.push(budgets.get(&issued.id, id, &Budget::new(settings, grant.expires), now)?);
             }
         }
         Ok(grant)
@@ -161,15 +171,20 @@ impl Grant {
         format!("{}\n{}\n{:?}\n{:?}", self.id, self.narrowing.key(), self.dialect, self.tools)
     }
 
-    /// Takes one call from the budgets.
+    /// Fails if a budget is used up.
+    pub(in super::super) fn check_budgets(&self) -> Result<(), Denied> {
+        self.budgets.iter().all(|budget| budget.has_rest()).then_some(()).ok_or_else(used_up)
+    }
+
+    /// Takes one call from the budgets, or none if one of them is used up: a holder of a narrower token must not use up
+    /// the budget of a wider one by calls that are refused.
     pub(in super::super) fn spend_call(&self) -> Result<(), Denied> {
-        let used_up = |_| Denied::Forbidden("the budget of the token is used up".to_owned());
-        for budget in &self.budgets {
-            if budget.bytes.load(Ordering::Acquire) == 0 {
-                return Err(used_up(0));
+        // The narrowest budget is the last.
+        for (index, budget) in self.budgets.iter().enumerate().rev() {
+            if !budget.take_call() {
+                self.budgets.iter().skip(index + 1).for_each(|taken| taken.return_call());
+                return Err(used_up());
             }
-            let take = |left: u64| left.checked_sub(1);
-            budget.calls.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).map_err(used_up)?;
         }
         Ok(())
     }
@@ -186,38 +201,76 @@ impl Grant {
 }
 
 impl Budgets {
-    /// Returns the budget of a restriction in a token that descends from the issued one.
-    fn get(&self, issued: &str, id: &str, settings: &GrantSettings, now: SystemTime) -> Result<Arc<Budget>, Denied> {
+    /// Returns the budget of a restriction in a token that descends from the issued one. The first request makes it.
+    fn get(&self, issued: &str, id: &str, new: &Arc<Budget>, now: SystemTime) -> Result<Arc<Budget>, Denied> {
         let mut families = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(budget) = families.by_issued.get(issued).and_then(|family| family.get(id)) {
             return Ok(budget.clone());
         }
-        if families.count >= MAX_BUDGETS {
-            families.forget_expired(now);
-        }
-        let is_full = families.count >= MAX_BUDGETS;
-        let family = families.by_issued.entry(issued.to_owned()).or_default();
-        if is_full || family.len() >= MAX_FAMILY {
+        if !families.has_room(issued, now) {
             let cause = "the server counts too many budgets of this token; use a token without a further one";
             return Err(Denied::Forbidden(cause.to_owned()));
         }
-        let left = |limit: Option<u64>| AtomicU64::new(limit.unwrap_or(u64::MAX));
-        let expires = expiry(settings).map_err(Denied::Invalid)?;
-        let budget = Arc::new(Budget { calls: left(settings.calls), bytes: left(settings.bytes), expires });
-        family.insert(id.to_owned(), budget.clone());
+        families.by_issued.entry(issued.to_owned()).or_default().insert(id.to_owned(), new.clone());
         families.count += 1;
-        Ok(budget)
+        Ok(new.clone())
     }
 }
 
 impl Families {
-    /// Forgets the budgets of tokens that are not valid any more.
-    fn forget_expired(&mut self, now: SystemTime) {
-        let is_valid = |budget: &Arc<Budget>| budget.expires.is_none_or(|expires| expires > now);
-        self.by_issued.values_mut().for_each(|family| family.retain(|_, budget| is_valid(budget)));
-        self.by_issued.retain(|_, family| !family.is_empty());
-        self.count = self.by_issued.values().map(HashMap::len).sum();
+    /// Returns whether a family can have another budget. Forgets those of tokens that are not valid any more, if they take
+    /// the room.
+    fn has_room(&mut self, issued: &str, now: SystemTime) -> bool {
+        if let Some(family) = self.by_issued.get_mut(issued)
+            && family.len() >= MAX_FAMILY
+        {
+            let before = family.len();
+            family.retain(|_, budget| budget.is_valid(now));
+            self.count -= before - family.len();
+            if family.len() >= MAX_FAMILY {
+                return false;
+            }
+        }
+        let is_due = self.swept.is_none_or(|swept| now.duration_since(swept).is_ok_and(|since| since >= SWEEP));
+        if self.count >= MAX_BUDGETS && is_due {
+            self.swept = Some(now);
+            self.by_issued.values_mut().for_each(|family| family.retain(|_, budget| budget.is_valid(now)));
+            self.by_issued.retain(|_, family| !family.is_empty());
+            self.count = self.by_issued.values().map(HashMap::len).sum();
+        }
+        self.count < MAX_BUDGETS
     }
+}
+
+impl Budget {
+    fn new(settings: &GrantSettings, expires: Option<SystemTime>) -> Arc<Self> {
+        let rest = |limit: Option<u64>| AtomicU64::new(limit.unwrap_or(u64::MAX));
+        Arc::new(Self { calls: rest(settings.calls), bytes: rest(settings.bytes), expires })
+    }
+
+    fn is_valid(&self, now: SystemTime) -> bool {
+        self.expires.is_none_or(|expires| expires > now)
+    }
+
+    fn has_rest(&self) -> bool {
+        self.calls.load(Ordering::Acquire) > 0 && self.bytes.load(Ordering::Acquire) > 0
+    }
+
+    /// Takes a call, if there is one.
+    fn take_call(&self) -> bool {
+        let take = |rest: u64| rest.checked_sub(1);
+        self.bytes.load(Ordering::Acquire) > 0
+            && self.calls.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
+    }
+
+    /// Returns a call that was taken.
+    fn return_call(&self) {
+        self.calls.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+fn used_up() -> Denied {
+    Denied::Forbidden("the budget of the token is used up".to_owned())
 }
 
 /// Fails if a setting has no meaning.
@@ -320,7 +373,7 @@ mod tests {
         let budgets = Budgets::default();
         let get = |issued: &str, id: String, expires: &str, now| {
             let settings = settings(serde_json::json!({"workspaces": ["*"], "calls": 2, "expires": expires}));
-            budgets.get(issued, &id, &settings, now)
+            budgets.get(issued, &id, &Budget::new(&settings, expiry(&settings).unwrap()), now)
         };
         let (start, later) = (SystemTime::UNIX_EPOCH, "1971-01-01T00:00:00Z");
         let made = (0..1000).take_while(|id| get("1", id.to_string(), later, start).is_ok()).count();
@@ -329,6 +382,49 @@ mod tests {
         budgets.0.lock().unwrap().count = MAX_BUDGETS;
         assert!(get("3", "0".to_owned(), "2999-01-01T00:00:00Z", SystemTime::now()).is_ok());
         assert_eq!(budgets.0.lock().unwrap().count, 1);
+    }
+
+    #[test]
+    fn expired_budgets_of_a_family_make_room() {
+        let budgets = Budgets::default();
+        let get = |id: usize, expires: &str, now| {
+            let settings = settings(serde_json::json!({"workspaces": ["*"], "calls": 2, "expires": expires}));
+            budgets.get("1", &id.to_string(), &Budget::new(&settings, expiry(&settings).unwrap()), now)
+        };
+        let late = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
+        assert!((0..MAX_FAMILY).all(|id| get(id, "1970-01-01T00:10:00Z", SystemTime::UNIX_EPOCH).is_ok()));
+        assert!(get(MAX_FAMILY, "1970-01-02T00:00:00Z", SystemTime::UNIX_EPOCH).is_err());
+        assert!(get(MAX_FAMILY, "1970-01-02T00:00:00Z", late).is_ok());
+        assert_eq!(budgets.0.lock().unwrap().count, 1);
+    }
+
+    #[test]
+    fn a_budget_expires_with_the_tokens_before_it() {
+        let budgets = Budgets::default();
+        let values = [
+            serde_json::json!({"workspaces": ["*"], "expires": "2999-01-01T00:00:00Z"}),
+            serde_json::json!({"workspaces": ["*"], "calls": 2, "expires": "3000-01-01T00:00:00Z"}),
+        ];
+        let restrictions: Vec<_> = (0..).zip(values).map(|(id, value)| restriction(&format!("{id}"), value)).collect();
+        let grant = Grant::new("alice", &restrictions, "notes", SystemTime::now(), &budgets).unwrap();
+        assert_eq!(grant.budgets[0].expires, humantime::parse_rfc3339("2999-01-01T00:00:00Z").ok());
+    }
+
+    #[test]
+    fn a_refused_call_costs_nothing() {
+        let budgets = Budgets::default();
+        let of = |id: &str, calls: u64| restriction(id, serde_json::json!({"workspaces": ["*"], "calls": calls}));
+        let grant = |all: &[Restriction]| Grant::new("alice", all, "notes", SystemTime::now(), &budgets).unwrap();
+        // One budget is used up below a wider one, and one above a narrower one.
+        let below = grant(&[of("wide", 10), of("one", 1)]);
+        let above = grant(&[of("wide", 10), of("two", 2), of("three", 3)]);
+        assert!(below.spend_call().is_ok() && above.spend_call().is_ok() && above.spend_call().is_ok());
+        assert!((0..50).all(|_| below.spend_call().is_err() && above.spend_call().is_err()));
+        assert!(below.check_budgets().is_err() && above.check_budgets().is_err());
+        let wide = grant(&[of("wide", 10)]);
+        assert_eq!((0..50).filter(|_| wide.spend_call().is_ok()).count(), 7);
+        let three = grant(&[of("wide", 10), of("three", 3)]);
+        assert_eq!(three.budgets[1].calls.load(Ordering::Acquire), 1);
     }
 
     #[test]

@@ -21,6 +21,14 @@ use super::super::limits::{Slot, Slots};
 /// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 64;
 
+/// Maximum size in bytes of what a connection has read and not parsed yet. A connection needs no more for the headers of a
+/// request, and reads a body in parts.
+const READ_BUFFER: usize = 64 << 10;
+
+/// Number of bytes of an answer that a client has to take in the time of `limits.write_timeout_ms`, unless the answer ends
+/// before. A client that takes single bytes would hold its connection and the answer for hours.
+const PROGRESS: usize = 64 << 10;
+
 /// Pause after an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -80,6 +88,7 @@ async fn connection(stream: TcpStream, router: Router, limits: ServerLimits, shu
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout());
     builder.max_headers(MAX_HEADERS).max_header_size(limits.max_header_bytes);
+    builder.max_buf_size(READ_BUFFER.max(limits.max_header_bytes));
     let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(router)));
     tokio::select! {
         // An error is the client's.
@@ -92,31 +101,44 @@ async fn connection(stream: TcpStream, router: Router, limits: ServerLimits, shu
     }
 }
 
-/// A stream whose writes fail if the peer reads nothing for some time.
+/// A stream whose writes fail if the peer takes too little of an answer in some time.
 struct Patient {
     stream: TcpStream,
     timeout: Duration,
-    /// Set while a write waits.
-    deadline: Option<Pin<Box<Sleep>>>,
+    /// Set while an answer waits for the peer.
+    waiting: Option<Waiting>,
+}
+
+struct Waiting {
+    deadline: Pin<Box<Sleep>>,
+    /// Number of bytes that the peer has taken since the deadline was set.
+    taken: usize,
 }
 
 impl Patient {
     fn new(stream: TcpStream, timeout: Duration) -> Self {
-        Self { stream, timeout, deadline: None }
+        Self { stream, timeout, waiting: None }
     }
 
-    fn check<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.deadline = None;
-            return written;
+    /// Fails if a write waits and the deadline has passed.
+    fn check(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match (&written, &mut self.waiting) {
+            (Poll::Ready(Ok(length)), Some(waiting)) => {
+                waiting.taken = waiting.taken.saturating_add(*length);
+                if waiting.taken >= PROGRESS {
+                    self.waiting = None;
+                }
+            }
+            (Poll::Pending, waiting) => {
+                let deadline = || Box::pin(tokio::time::sleep_until(Instant::now() + self.timeout));
+                let waiting = waiting.get_or_insert_with(|| Waiting { deadline: deadline(), taken: 0 });
+                if waiting.deadline.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+            }
+            _ => {}
         }
-        let timeout = self.timeout;
-        let deadline =
-            self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
-        match deadline.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
-        }
+        written
     }
 }
 
@@ -132,9 +154,10 @@ impl AsyncWrite for Patient {
         self.check(context, written)
     }
 
+    /// Flushes the stream, which succeeds at once. A caller flushes when the whole of what it has to write is written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.check(context, flushed)
+        self.waiting = None;
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

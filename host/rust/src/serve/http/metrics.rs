@@ -1,5 +1,6 @@
 //! Counters for Prometheus, and a line for each request in the log of the server.
 
+use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
@@ -99,7 +100,12 @@ impl Line<'_> {
     pub(super) fn write(self) {
         let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
         if let Ok(line) = serde_json::to_string(&Timed { time, event: "request", line: self }) {
-            eprintln!("{line}");
+            log(&line);
         }
     }
+}
+
+/// Writes a line to standard error. A closed standard error ends no request.
+pub(super) fn log(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }

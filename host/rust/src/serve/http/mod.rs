@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -15,11 +15,11 @@ use axum::routing::{get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::authority::{Authority, Denied, Grant};
 use super::config::{ServerLimits, Settings};
-use super::limits::{Running, Slots, Tenant};
+use super::limits::{Running, Slot, Slots, Tenant};
 use super::refusal::Refusal;
 use super::workspaces::{Served, Workspaces, is_name};
 use crate::error::Error;
@@ -35,7 +35,7 @@ mod tools;
 
 use connection::Shutdown;
 use mcp::Sessions;
-use metrics::{Line, Metrics};
+use metrics::{Line, Metrics, log};
 use origins::Origins;
 use reply::{Rejection, json_response};
 
@@ -118,6 +118,10 @@ impl App {
 /// Size in bytes from which a body counts as large. Smaller ones take little memory, even if every connection sends one.
 const LARGE_BODY: u64 = 64 << 10;
 
+/// Time after which a request without the right or the capacity is answered. A client that repeats it at once, over each of
+/// its connections, takes little of the processors that way.
+const REFUSAL_PAUSE: Duration = Duration::from_millis(100);
+
 /// Minimum of the setting `limits.max_header_bytes`, which leaves room for a token.
 const MIN_HEADER_BYTES: usize = 1024;
 
@@ -143,7 +147,7 @@ async fn check(State(app): State<Arc<Inner>>, request: Request, next: Next) -> R
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let answered = async {
         let checked = match app.shutdown.draining.is_cancelled() {
-            false => app.origins.check(request.headers()),
+            false => app.origins.check(request.uri(), request.headers()),
             true => Err(Rejection::closing()),
         };
         let response = match checked {
@@ -151,6 +155,9 @@ async fn check(State(app): State<Arc<Inner>>, request: Request, next: Next) -> R
             Err(rejection) => rejection.into_response(),
         };
         let status = response.status();
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
+            sleep(REFUSAL_PAUSE).await;
+        }
         if let Some(metrics) = &app.metrics {
             metrics.count(&method, status, started.elapsed());
         }
@@ -222,13 +229,16 @@ impl Admitted {
 
     /// Starts a call, if the limits and the budgets permit it.
     fn begin(&self) -> Result<Running, Rejection> {
+        // A caller without a budget takes no capacity of the workspace.
+        self.grant.check_budgets()?;
         let running = self.tenant.begin(&self.app.calls)?;
         self.grant.spend_call()?;
         Ok(running)
     }
 
-    /// Reads the body of the request.
-    async fn body(&self, body: Body) -> Result<Bytes, Rejection> {
+    /// Reads the body of the request. The slots are those of a large body, which takes memory and time until it has been
+    /// parsed.
+    async fn body(&self, body: Body) -> Result<(Bytes, Option<[Slot; 2]>), Rejection> {
         let limits = &self.app.limits;
         let too_large = || {
             let message = format!("a body may have at most {} bytes", limits.max_body_bytes);
@@ -239,7 +249,7 @@ impl Admitted {
             return Err(too_large());
         }
         let is_small = body.size_hint().upper().is_some_and(|size| size < LARGE_BODY);
-        let _slots = (!is_small).then(|| self.tenant.body(&self.app.bodies)).transpose()?;
+        let slots = (!is_small).then(|| self.tenant.body(&self.app.bodies)).transpose()?;
         let collected = timeout(limits.body_timeout(), Limited::new(body, limits.max_body_bytes).collect()).await;
         let too_slow = |_| Rejection::new(StatusCode::REQUEST_TIMEOUT, "limit-exceeded", "the body took too long");
         let body = collected.map_err(too_slow)?.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
@@ -248,7 +258,7 @@ impl Admitted {
         })?;
         let body = body.to_bytes();
         self.spend(body.len());
-        Ok(body)
+        Ok((body, slots))
     }
 
     /// Accounts for bytes of the request or the answer.
@@ -264,13 +274,17 @@ impl Admitted {
 
     /// Opens the workspace with the rights of the caller.
     async fn open(&self) -> Result<Arc<Served>, Rejection> {
+        if let Some(served) = self.app.workspaces.opened(&self.workspace, &self.grant.narrowing)? {
+            return Ok(served);
+        }
         let (app, workspace, grant) = (self.app.clone(), self.workspace.clone(), self.grant.clone());
         let opened = tokio::task::spawn_blocking(move || app.workspaces.open(&workspace, &grant.narrowing)).await;
         let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost");
         opened.map_err(lost)?.map_err(|refusal| {
             if let Refusal::Failed(cause) = &refusal {
                 // The caller does not learn it, because it may name paths of the host.
-                eprintln!("paddock: cannot open the workspace `{}`: {}", self.workspace, cause.with_sources());
+                let (workspace, cause) = (&self.workspace, cause.with_sources());
+                log(&format!("paddock: cannot open the workspace `{workspace}`: {cause}"));
             }
             refusal.into()
         })

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 
 use super::reply::Rejection;
 
@@ -23,13 +23,14 @@ impl Origins {
         Self { hosts: lower(hosts), origins: lower(origins), is_loopback: listen.ip().is_loopback() }
     }
 
-    /// Fails unless the request has one permitted host and no origin that is not permitted.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+    /// Fails unless the request has one permitted host and no origin that is not permitted. The target of a request may
+    /// also have a host.
+    pub(super) fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
         let forbidden = |message: &str| Rejection::new(StatusCode::FORBIDDEN, "denied", message);
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).and_then(|host| host.parse::<Authority>().ok());
         match (host, hosts.next()) {
-            (Some(host), None) if self.is_host(&host) => {}
+            (Some(host), None) if self.is_host(&host) && target.authority().is_none_or(|host| self.is_host(host)) => {}
             _ => return Err(forbidden("the header `Host` is missing or not permitted: `hosts` in the configuration")),
         }
         let is_permitted = |origin: &axum::http::HeaderValue| {
@@ -58,7 +59,7 @@ mod tests {
         let mut map = HeaderMap::new();
         headers.iter().for_each(|(name, value)| drop(map.append(*name, value.parse().unwrap())));
         let (hosts, origins) = (["paddock.example".to_owned()], ["https://app.example".to_owned()]);
-        Origins::new(listen.parse().unwrap(), &hosts, &origins).check(&map).is_ok()
+        Origins::new(listen.parse().unwrap(), &hosts, &origins).check(&Uri::default(), &map).is_ok()
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(super) async fn call(
     let admitted = Admitted::new(app, workspace, &headers)?;
     let _running = admitted.begin()?;
     check_content_type(&headers)?;
-    let body = admitted.body(body).await?;
+    let (body, _slots) = admitted.body(body).await?;
     let call: CallBody<'_> = serde_json::from_slice(&body).map_err(|cause| {
         Rejection::bad_request(format!("the body has to be {{\"tool\": NAME, \"arguments\": {{…}}}}: {cause}"))
     })?;

@@ -5,7 +5,7 @@
 //! The library has no batches, so that a batch is refused here.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
@@ -14,7 +14,8 @@ use axum::response::IntoResponse;
 use http_body_util::{BodyExt, Full};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
+use tokio::time::sleep;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::limits::{Running, Slot};
 use super::super::workspaces::Served;
@@ -46,6 +47,15 @@ enum Guard {
     Stream(Slot),
 }
 
+/// An open stream. It ends when the token of the caller expires, or has no budget any more.
+struct OpenStream {
+    end: CancellationToken,
+    /// Ends the task that waits for the expiry.
+    _guard: DropGuard,
+    /// The capacity of a stream of a session. That of another one is held by its message.
+    _slot: Option<Slot>,
+}
+
 /// A request for MCP whose caller has rights in the workspace and in the session.
 struct Caller {
     admitted: Arc<Admitted>,
@@ -63,29 +73,33 @@ pub(super) async fn post(
 ) -> Result<Response<Body>, Rejection> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::new(app, workspace, query, &mut parts.headers)?;
-    let body = caller.admitted.body(body).await?;
+    let (body, _slots) = caller.admitted.body(body).await?;
     let kind = match mcp::kind(body.trim_ascii()) {
         Ok(kind) => kind,
         Err(refusal) => return Ok(json_response(StatusCode::BAD_REQUEST, refusal)),
     };
-    let (mut slot, mut stops) = (None, &caller.admitted.app.shutdown.cancelling);
+    // The places of a new session, and the end of a stream.
+    let (mut slots, mut stream) = (None, None);
     match kind {
         Kind::Ignored => return Ok(StatusCode::ACCEPTED.into_response()),
         Kind::Notification => {}
         Kind::Initialize => {
             parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)));
-            slot = Some(caller.admitted.app.sessions.reserve().ok_or_else(Rejection::too_many_sessions)?);
+            let of_workspace = caller.admitted.tenant.session()?;
+            let of_server = caller.admitted.app.sessions.reserve().ok_or_else(Rejection::too_many_sessions)?;
+            slots = Some([of_workspace, of_server]);
         }
         Kind::Call => drop(parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)))),
         Kind::Listen => {
             parts.extensions.insert(Arc::new(Guard::Stream(caller.admitted.tenant.stream()?)));
-            stops = &caller.admitted.app.shutdown.draining;
+            stream = Some(caller.stream(None));
         }
     }
     let served = caller.admitted.open().await?;
-    let service = caller.service(served, slot, stops);
+    let stops = stream.as_ref().map_or(&caller.admitted.app.shutdown.cancelling, |stream| &stream.end);
+    let service = caller.service(served, slots, stops);
     let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
-    Ok(caller.counted(response, None))
+    Ok(caller.counted(response, stream))
 }
 
 /// Opens the stream of a session on which the server sends what belongs to no request, or ends the session.
@@ -97,11 +111,12 @@ pub(super) async fn of_session(
 ) -> Result<Response<Body>, Rejection> {
     let caller = Caller::new(app, workspace, query, request.headers_mut())?;
     let opens_stream = *request.method() == Method::GET;
-    let stream = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
+    let slot = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
+    let stream = caller.stream(slot);
     let served = caller.admitted.open().await?;
-    let service = caller.service(served, None, &caller.admitted.app.shutdown.draining);
+    let service = caller.service(served, None, &stream.end);
     let response = service.handle(request).await;
-    Ok(caller.counted(response, stream))
+    Ok(caller.counted(response, Some(stream)))
 }
 
 impl Caller {
@@ -125,12 +140,12 @@ impl Caller {
         Ok(Self { admitted, dialect, owner })
     }
 
-    /// Returns the transport for one request. With a slot, the request can begin a session. Streams of the response end
+    /// Returns the transport for one request. With slots, the request can begin a session. Streams of the response end
     /// when `stops` is cancelled.
     fn service(
         &self,
         served: Arc<Served>,
-        slot: Option<Slot>,
+        slots: Option<[Slot; 2]>,
         stops: &CancellationToken,
     ) -> StreamableHttpService<impl rmcp::ServerHandler, OwnSessions> {
         // The server has checked `Host` and `Origin`, and the size of the body.
@@ -142,21 +157,40 @@ impl Caller {
             .with_sse_retry(None)
             .with_json_response(true)
             .with_cancellation_token(stops.child_token());
-        let sessions = OwnSessions::new(self.admitted.app.sessions.clone(), self.owner.clone(), slot);
+        let sessions = OwnSessions::new(self.admitted.app.sessions.clone(), self.owner.clone(), slots);
         let (dialect, has_resources) = (self.dialect.clone(), self.admitted.grant.permits_all_tools());
         let handler = move || Ok(served.server(&dialect).into_handler(has_resources));
         StreamableHttpService::new(handler, Arc::new(sessions), config)
     }
 
-    /// Returns the response, whose bytes are accounted for. The slot is held until the response has been sent.
-    fn counted<B>(self, response: Response<B>, stream: Option<Slot>) -> Response<Body>
+    /// Returns a stream that ends at the latest when the token expires.
+    fn stream(&self, slot: Option<Slot>) -> OpenStream {
+        let end = self.admitted.app.shutdown.draining.child_token();
+        if let Some(expires) = self.admitted.grant.expires {
+            let (end, rest) = (end.clone(), expires.duration_since(SystemTime::now()).unwrap_or_default());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = sleep(rest) => end.cancel(),
+                    () = end.cancelled() => {}
+                }
+            });
+        }
+        OpenStream { _guard: end.clone().drop_guard(), end, _slot: slot }
+    }
+
+    /// Returns the response, whose bytes are accounted for. The stream is held until the response has been sent.
+    fn counted<B>(self, response: Response<B>, stream: Option<OpenStream>) -> Response<Body>
     where
         B: axum::body::HttpBody<Data = Bytes, Error = std::convert::Infallible> + Send + 'static,
     {
         response.map(|body| {
             Body::new(body.map_frame(move |frame| {
-                let _ = &stream;
                 self.admitted.spend(frame.data_ref().map_or(0, Bytes::len));
+                if let Some(stream) = &stream
+                    && self.admitted.grant.check_budgets().is_err()
+                {
+                    stream.end.cancel();
+                }
                 frame
             }))
         })

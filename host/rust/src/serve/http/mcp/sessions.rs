@@ -25,7 +25,8 @@ pub(in super::super) struct Sessions {
 
 struct Owner {
     rights: String,
-    _slot: Slot,
+    /// The places in the workspace and in the server.
+    _slots: [Slot; 2],
 }
 
 /// All sessions, and the owner of one that a request begins.
@@ -74,8 +75,8 @@ impl Sessions {
 }
 
 impl OwnSessions {
-    pub(super) fn new(all: Arc<Sessions>, rights: String, slot: Option<Slot>) -> Self {
-        let owner = Mutex::new(slot.map(|slot| Owner { rights, _slot: slot }));
+    pub(super) fn new(all: Arc<Sessions>, rights: String, slots: Option<[Slot; 2]>) -> Self {
+        let owner = Mutex::new(slots.map(|slots| Owner { rights, _slots: slots }));
         Self { all, owner }
     }
 }
