@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    BooleanSchema, CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationSchema, InputRequest, InputRequiredResult,
+    BooleanSchema, CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationSchema, InputRequest, InputRequiredResult, RequestId, ServerRequest,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{OriginatingRequestId, Peer, PeerRequestOptions, RequestContext};
 use tokio::runtime::Handle;
 
 use super::is_stateless;
@@ -42,15 +42,13 @@ impl Questions {
             return None;
         }
         if !is_stateless(context) {
-            let (peer, cancelled, runtime) = (context.peer.clone(), context.ct.clone(), Handle::current());
+            let (peer, call, cancelled) = (context.peer.clone(), context.id.clone(), context.ct.clone());
+            let runtime = Handle::current();
             return Some(Approver::new(move |plan| {
                 let Some(form) = form(plan) else { return Decision::Later };
                 runtime.block_on(async {
                     tokio::select! {
-                        response = peer.create_elicitation_with_timeout(form, Some(PATIENCE)) => match response {
-                            Ok(response) => decision(&response),
-                            Err(cause) => Decision::Refuse(cause.to_string()),
-                        },
+                        decision = ask(&peer, form, &call) => decision,
                         // Without this branch, a cancelled call would hold its permit until the person answers.
                         () = cancelled.cancelled() => Decision::Refuse("the call was cancelled".to_owned()),
                     }
@@ -91,6 +89,23 @@ impl Questions {
     fn take(&self, state: &str) -> Option<Plan> {
         let (plan, until) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(state)?;
         (until > Instant::now()).then_some(plan)
+    }
+}
+
+/// Asks on the stream of the call. The library knows the call only in the task of its handler, and would otherwise ask on
+/// the stream of the session, which a client need not open.
+async fn ask(peer: &Peer<RoleServer>, form: ElicitRequestParams, call: &RequestId) -> Decision {
+    let mut question = ElicitRequest::new(form);
+    question.extensions.insert(OriginatingRequestId(call.clone()));
+    let options = PeerRequestOptions::with_timeout(PATIENCE);
+    let response = match peer.send_request_with_option(ServerRequest::ElicitRequest(question), options).await {
+        Ok(asked) => asked.await_response().await,
+        Err(cause) => Err(cause),
+    };
+    match response {
+        Ok(ClientResult::ElicitResult(response)) => decision(&response),
+        Ok(_) => Decision::Refuse("the client answered something else than the question".to_owned()),
+        Err(cause) => Decision::Refuse(cause.to_string()),
     }
 }
 
