@@ -40,7 +40,11 @@ mod linux {
     pub fn main() {
         let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
         let is_chosen = |name: &str| names.is_empty() || names.iter().any(|chosen| chosen == name);
-        println!("{} processors, {} MB of memory", thread::available_parallelism().unwrap(), memory("/proc/meminfo", "MemTotal") / 1000);
+        println!(
+            "{} processors, {} MB of memory",
+            thread::available_parallelism().unwrap(),
+            memory("/proc/meminfo", "MemTotal") / 1000
+        );
         if is_chosen("pipe") {
             pipe();
         }
@@ -57,7 +61,8 @@ mod linux {
 
     /// A read of 4 KB over a pipe and over HTTP, in turns.
     fn pipe() {
-        let server = Server::start(&["one"], &format!("workspaces:\n  one: {{root: '{{home}}/one', limits: {UNLIMITED}}}\n"));
+        let server =
+            Server::start(&["one"], &format!("workspaces:\n  one: {{root: '{{home}}/one', limits: {UNLIMITED}}}\n"));
         let mut batch = Piped::start(&server, &["batch", "--root"]);
         let mut mcp = Piped::start(&server, &["mcp", "--root"]);
         let (mut plain, mut over_http) = (server.connect(), server.connect());
@@ -82,15 +87,25 @@ mod linux {
         let [batch, plain, mcp, over_http] = times.map(|mut times| median(&mut times));
         let ratio = |one: Duration, other: Duration| one.as_secs_f64() / other.as_secs_f64();
         println!("read of 4 KB, one client: batch {batch:?}, POST call {plain:?}, ratio {:.2}", ratio(plain, batch));
-        println!("read of 4 KB, one client: mcp over a pipe {mcp:?}, over HTTP {over_http:?}, ratio {:.2}", ratio(over_http, mcp));
+        println!(
+            "read of 4 KB, one client: mcp over a pipe {mcp:?}, over HTTP {over_http:?}, ratio {:.2}",
+            ratio(over_http, mcp)
+        );
     }
 
     /// 64 clients that read from 1,000 workspaces of a template.
     fn clients() {
         let names: Vec<String> = (0..1000).map(|number| format!("teams/w{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let server = Server::start(&names, &format!("templates:\n- {{root: '{{home}}/teams/{{name}}', limits: {UNLIMITED}}}\n"));
-        let read = |number: usize| request(&format!("/w/w{}/call", number % 1000), r#"{"tool": "read_file", "arguments": {"path": "a.txt"}}"#, &[]);
+        let server =
+            Server::start(&names, &format!("templates:\n- {{root: '{{home}}/teams/{{name}}', limits: {UNLIMITED}}}\n"));
+        let read = |number: usize| {
+            request(
+                &format!("/w/w{}/call", number % 1000),
+                r#"{"tool": "read_file", "arguments": {"path": "a.txt"}}"#,
+                &[],
+            )
+        };
         // Every workspace is opened once.
         let mut first = server.connect();
         (0..1000).for_each(|number| first.call(&read(number)));
@@ -112,7 +127,12 @@ mod linux {
 
     /// A client of one workspace, without and with 16 clients that flood another one with the default limits.
     fn flood() {
-        let server = Server::start(&["one", "two"], &format!("workspaces:\n  one: {{root: '{{home}}/one', limits: {UNLIMITED}}}\n  two: {{root: '{{home}}/two'}}\n"));
+        let server = Server::start(
+            &["one", "two"],
+            &format!(
+                "workspaces:\n  one: {{root: '{{home}}/one', limits: {UNLIMITED}}}\n  two: {{root: '{{home}}/two'}}\n"
+            ),
+        );
         let body = r#"{"tool": "read_file", "arguments": {"path": "a.txt"}}"#;
         let (quiet, flooding) = (request("/w/one/call", body, &[]), request("/w/two/call", body, &[]));
         let time = Duration::from_secs(10);
@@ -137,7 +157,12 @@ mod linux {
     }
 
     /// Returns the times of all calls that clients make in some time, each over one connection.
-    fn load(server: &Server, clients: usize, time: Duration, request: &(dyn Fn(usize) -> String + Sync)) -> Vec<Duration> {
+    fn load(
+        server: &Server,
+        clients: usize,
+        time: Duration,
+        request: &(dyn Fn(usize) -> String + Sync),
+    ) -> Vec<Duration> {
         let work = |client: usize| {
             let (mut connection, started, mut times) = (server.connect(), Instant::now(), Vec::new());
             let mut seed = client as u64 + 1;
@@ -159,7 +184,10 @@ mod linux {
     fn report(what: &str, times: &mut [Duration], time: Duration) {
         let (middle, rate) = (median(times), times.len() as f64 / time.as_secs_f64());
         let p99 = percentile(times, 99);
-        println!("{what}: {rate:.0} reads of 4 KB a second, median {middle:?}, p99 {p99:?}, ratio {:.1}", p99.as_secs_f64() / middle.as_secs_f64());
+        println!(
+            "{what}: {rate:.0} reads of 4 KB a second, median {middle:?}, p99 {p99:?}, ratio {:.1}",
+            p99.as_secs_f64() / middle.as_secs_f64()
+        );
     }
 
     fn median(times: &mut [Duration]) -> Duration {
@@ -197,19 +225,25 @@ mod linux {
             let home = TempDir::new().unwrap();
             for directory in directories {
                 fs::create_dir_all(home.path().join(directory)).unwrap();
-                fs::write(home.path().join(directory).join("a.txt"), "the quick brown fox jumps over it\n".repeat(120)).unwrap();
+                fs::write(home.path().join(directory).join("a.txt"), "the quick brown fox jumps over it\n".repeat(120))
+                    .unwrap();
             }
             let hash = paddock::serve::hash(TOKEN);
             let tokens = format!("tokens:\n- {{name: bench, sha256: {hash}, grant: {{workspaces: ['*']}}}}\n");
             let text = configuration.replace("{home}", home.path().to_str().unwrap());
             let file = home.path().join("serve.yaml");
-            fs::write(&file, format!("listen: 127.0.0.1:0\nstate_dir: state\nlimits: {{max_calls: 256}}\n{tokens}{text}")).unwrap();
+            fs::write(
+                &file,
+                format!("listen: 127.0.0.1:0\nstate_dir: state\nlimits: {{max_calls: 256}}\n{tokens}{text}"),
+            )
+            .unwrap();
             let started = Instant::now();
             let mut command = clean(home.path());
             let mut child = command.args(["serve", "--config"]).arg(&file).stderr(Stdio::piped()).spawn().unwrap();
             let mut line = String::new();
             BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-            let address = line.trim().strip_prefix("paddock: serving http://").unwrap_or_else(|| panic!("{line}")).to_owned();
+            let address =
+                line.trim().strip_prefix("paddock: serving http://").unwrap_or_else(|| panic!("{line}")).to_owned();
             Self { home, child, address, start: started.elapsed() }
         }
 
@@ -234,12 +268,17 @@ mod linux {
     /// Returns the command without the user's own policy.
     fn clean(home: &Path) -> Command {
         let mut command = Command::new(binary());
-        command.env("XDG_CONFIG_HOME", home.join("none")).env("PADDOCK_STATE_DIR", home.join("piped")).env_remove("PADDOCK_POLICY");
+        command
+            .env("XDG_CONFIG_HOME", home.join("none"))
+            .env("PADDOCK_STATE_DIR", home.join("piped"))
+            .env_remove("PADDOCK_POLICY");
         command
     }
 
     fn request(path: &str, body: &str, headers: &[(&str, &str)]) -> String {
-        let mut text = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n");
+        let mut text = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+        );
         headers.iter().for_each(|(name, value)| write!(text, "{name}: {value}\r\n").unwrap());
         write!(text, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         text
@@ -289,7 +328,8 @@ mod linux {
                 self.bytes.extend_from_slice(&part[..length]);
                 let Some(end) = self.bytes.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
                 let head = std::str::from_utf8(&self.bytes[..end]).unwrap();
-                let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+                let length: usize =
+                    head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
                 if self.bytes.len() < end + 4 + length {
                     continue;
                 }

@@ -90,7 +90,8 @@ fn other_tokens_are_not_valid() {
     // A key that the token brings along.
     let own = json!({"kty": "OKP", "crv": "Ed25519", "x": PUBLIC, "kid": "own"});
     let header = json!({"alg": "EdDSA", "kid": "own", "jwk": own, "jku": "https://evil.example/keys.json"});
-    let (_, rest) = signed(&claims(), "own").split_once('.').map(|(head, rest)| (head.to_owned(), rest.to_owned())).unwrap();
+    let (_, rest) =
+        signed(&claims(), "own").split_once('.').map(|(head, rest)| (head.to_owned(), rest.to_owned())).unwrap();
     assert_eq!(status(&format!("{}.{rest}", part(header))), 401);
     let token = signed(&claims(), "one");
     let mut parts: Vec<String> = token.split('.').map(str::to_owned).collect();

@@ -48,7 +48,8 @@ fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
 #[test]
 fn the_sessions_of_one_workspace_do_not_burden_another() {
     let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n", hash(TOKEN));
-    let workspaces = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {sessions: 2}\n  other: {memory: true}\n";
+    let workspaces =
+        "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {sessions: 2}\n  other: {memory: true}\n";
     let server = Running::start(&format!("{workspaces}{token}"));
     let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
     let about =
@@ -153,7 +154,8 @@ fn read_streams(server: &Running) -> Vec<String> {
     let stateless: Vec<_> = common.iter().copied().chain(names).collect();
     let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
     let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
-    let requests = [request("GET", "/w/notes/mcp", &of_session, ""), request("POST", "/w/notes/mcp", &stateless, &listen)];
+    let requests =
+        [request("GET", "/w/notes/mcp", &of_session, ""), request("POST", "/w/notes/mcp", &stateless, &listen)];
     let streams = requests.map(|text| {
         let mut stream = server.connect();
         stream.write_all(text.as_bytes()).unwrap();

@@ -47,7 +47,8 @@ impl InnerRoots {
     pub(super) fn add(&mut self, workspace: &str, path: &InnerPath) -> Result<(), Refusal> {
         let paths = self.0.entry(workspace.to_owned()).or_default();
         if !paths.contains(path) && paths.len() >= MAX_PATHS {
-            let cause = format!("tokens have limited the workspace to {MAX_PATHS} other paths since the start of the server");
+            let cause =
+                format!("tokens have limited the workspace to {MAX_PATHS} other paths since the start of the server");
             return Err(Refusal::Narrowing(cause));
         }
         paths.insert(path.clone());

@@ -59,7 +59,8 @@ impl<T> Opened<T> {
 
     /// Closes the least recently used workspace of those that no request uses. Returns `None` if there is none.
     fn close(&mut self, is_candidate: impl Fn(&Key) -> bool) -> Option<()> {
-        let is_unused = |(key, entry): &(&Key, &Entry<T>)| is_candidate(key) && Arc::strong_count(&entry.workspace) == 1;
+        let is_unused =
+            |(key, entry): &(&Key, &Entry<T>)| is_candidate(key) && Arc::strong_count(&entry.workspace) == 1;
         let (oldest, _) = self.entries.iter().filter(is_unused).min_by_key(|(_, entry)| entry.last_use)?;
         let oldest = oldest.clone();
         self.entries.remove(&oldest);

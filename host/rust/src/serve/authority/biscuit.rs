@@ -13,7 +13,8 @@ use biscuit_auth::{Authorizer, AuthorizerBuilder, AuthorizerLimits, Biscuit, Pub
 use serde_json::Value;
 
 use super::super::config::{BiscuitSettings, GrantSettings};
-use super::grant::{Denied, MAX_SECONDS, Restriction, check};
+use super::denied::Denied;
+use super::grant::{MAX_SECONDS, Restriction, check};
 use crate::hex::hex;
 
 /// Maximum number of blocks of a token.

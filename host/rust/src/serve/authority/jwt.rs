@@ -9,7 +9,8 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
 
 use super::super::config::{GrantSettings, JwtSettings};
-use super::grant::{Denied, MAX_SECONDS, Restriction, check};
+use super::denied::Denied;
+use super::grant::{MAX_SECONDS, Restriction, check};
 
 /// Signatures by asymmetric keys. With a symmetric key, the file of public keys would be the secret.
 const ALGORITHMS: [Algorithm; 9] = [

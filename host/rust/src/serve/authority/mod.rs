@@ -12,12 +12,16 @@ use crate::hex::hex;
 use crate::policy::Configuration;
 
 mod biscuit;
+mod budgets;
+mod denied;
 mod grant;
 mod jwt;
 mod signing;
 
-use grant::{Budgets, Restriction};
-pub(super) use grant::{Denied, Grant};
+use budgets::Budgets;
+pub(super) use denied::Denied;
+pub(super) use grant::Grant;
+use grant::Restriction;
 pub use signing::{SigningKey, TokenError, narrow};
 
 /// Maximum length of a token in bytes.
