@@ -13,5 +13,7 @@ mod metrics;
 mod secrets;
 mod sessions;
 mod shutdown;
+mod status;
 mod token_command;
 mod tokens;
+mod traces;

@@ -158,5 +158,5 @@ impl Workspace {
 }
 
 pub(crate) fn named(tool: &'static str, changing: bool) -> Named<'static> {
-    Named { id: None, dialect: "paddock", tool, changing }
+    Named { id: None, dialect: "paddock", tool, changing, listener: None }
 }
