@@ -1,6 +1,7 @@
 //! The server over real sockets.
 
 mod attacks;
+mod audit;
 mod biscuit;
 mod calls;
 mod client;

@@ -41,18 +41,20 @@ fn requests_calls_and_refusals_are_counted() {
             r#"paddock_calls_total{code="invalid-argument",operation="invalid"} 1"#,
             r#"paddock_calls_total{code="unknown-tool",operation="invalid"} 1"#,
             r#"paddock_call_duration_seconds_count{operation="read"} 2"#,
-            r#"paddock_call_accessed_bytes_total{operation="read"} 8"#,
+            r#"paddock_call_accessed_bytes_total{operation="read"} 7"#,
             r#"paddock_refused_requests_total{reason="token"} 1"#,
             r#"paddock_refused_requests_total{reason="rights"} 1"#,
             r#"paddock_refused_requests_total{reason="max_body_bytes"} 1"#,
             r#"http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="200",http_route="/w/{workspace}/call"} 5"#,
             "paddock_running_calls 0",
-            "paddock_running_search_threads 0",
             "paddock_sessions 1",
             "paddock_open_workspaces 1",
         ],
     );
-    for start in [r#"paddock_transferred_bytes_total{direction="received"} "#, r#"paddock_transferred_bytes_total{direction="sent"} "#] {
+    for start in [
+        r#"paddock_transferred_bytes_total{direction="received"} "#,
+        r#"paddock_transferred_bytes_total{direction="sent"} "#,
+    ] {
         assert!(text.lines().any(|line| line.starts_with(start)), "{start}: {text}");
     }
 }
@@ -61,9 +63,7 @@ fn requests_calls_and_refusals_are_counted() {
 fn calls_of_mcp_are_counted() {
     let server = Running::notes("metrics: true\n");
     let mut session = Http { server: &server, session: Some(start_session(&server, &json!({}))) };
-    let call = |id: u32, method: &str, params: serde_json::Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-    };
+    let call = |id: u32, method: &str, params: serde_json::Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let read = json!({"name": "read_file", "arguments": {"path": "a.txt"}});
     session.send_text(&call(1, "tools/call", read.clone()).to_string());
     session.send_text(&call(2, "resources/read", json!({"uri": "file:///a.txt"})).to_string());

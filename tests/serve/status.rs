@@ -39,7 +39,8 @@ fn post(server: &Running, path: &str, headers: &[(&str, &str)], form: &str) -> R
 }
 
 fn undo(server: &Running, workspace: &str, form: &str) -> Reply {
-    let headers = [("authorization", &*basic(OPERATOR)), ("origin", "http://localhost"), ("sec-fetch-site", "same-origin")];
+    let headers =
+        [("authorization", &*basic(OPERATOR)), ("origin", "http://localhost"), ("sec-fetch-site", "same-origin")];
     post(server, &format!("/status/w/{workspace}/undo"), &headers, form)
 }
 
@@ -93,7 +94,8 @@ fn changes_of_a_token_for_a_directory_are_undone_there() {
 #[test]
 fn an_operator_approves_the_undo_by_the_form() {
     let token = |name: &str, token: &str, rest: &str| format!("- {{name: {name}, sha256: {}, {rest}}}\n", hash(token));
-    let tokens = [token("alice", TOKEN, "grant: {workspaces: ['*']}"), token("olga", OPERATOR, "operator: true")].concat();
+    let tokens =
+        [token("alice", TOKEN, "grant: {workspaces: ['*']}"), token("olga", OPERATOR, "operator: true")].concat();
     let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    policy: {approval: on-delete}\n";
     let server = Running::start(&format!("{workspace}tokens:\n{tokens}"));
     assert_eq!(server.call("write_file", json!({"path": "new.txt", "content": "x\n"})).json()["ok"], true);
@@ -113,7 +115,15 @@ fn only_an_operator_sees_the_page() {
     };
     for path in ["/status", "/status/w/notes", "/status/w/nothing"] {
         let bearer = format!("Bearer {TOKEN}");
-        for value in [None, Some(&*basic(TOKEN)), Some(&bearer), Some(&basic("")), Some("Basic %%%"), Some("Basic"), Some(OPERATOR)] {
+        for value in [
+            None,
+            Some(&*basic(TOKEN)),
+            Some(&bearer),
+            Some(&basic("")),
+            Some("Basic %%%"),
+            Some("Basic"),
+            Some(OPERATOR),
+        ] {
             let reply = get(path, value);
             assert_eq!(reply.status, 401, "{path}: {value:?}: {reply:?}");
             assert!(reply.header("www-authenticate").unwrap().starts_with("Basic realm="), "{reply:?}");
@@ -138,7 +148,8 @@ fn an_operators_token_expires_and_is_only_in_the_file() {
     let server = Running::start(&format!("workspaces:\n  notes: {{root: '{{home}}/notes'}}\n{tokens}"));
     assert_eq!(show(&server, "/status").status, 401);
     let home = tempfile::tempdir().unwrap();
-    let text = format!("tokens:\n- {{name: a, sha256: {}, grant: {{workspaces: ['*'], operator: true}}}}\n", hash(TOKEN));
+    let text =
+        format!("tokens:\n- {{name: a, sha256: {}, grant: {{workspaces: ['*'], operator: true}}}}\n", hash(TOKEN));
     fs::write(home.path().join("serve.yaml"), text).unwrap();
     assert!(Server::open(home.path().join("serve.yaml")).err().unwrap().to_string().contains("grant"));
     fs::write(home.path().join("serve.yaml"), format!("tokens:\n- {{name: a, sha256: {}}}\n", hash(TOKEN))).unwrap();
@@ -192,7 +203,10 @@ fn names_are_escaped_and_hidden_paths_are_not_shown() {
     assert!(page.contains("created &lt;img src=x onerror=alert(1)&gt;\\u{202e}.txt"), "{page}");
     assert!(!show(&server, "/status").text().contains("<script"));
     let policy = reply.header("content-security-policy").unwrap();
-    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'sha256-") && policy.contains("frame-ancestors 'none'"),
+        "{policy}"
+    );
     for (header, value) in [
         ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),

@@ -56,8 +56,7 @@ pub(super) async fn list(
         size: Option<u64>,
     }
     let arguments = json!({"path": ".", "limit": PAGE, "cursor": cursor});
-    let listed: Listed =
-        call(files, "list_dir", &arguments).await.map_err(|error| failure(&error, None, dialect))?;
+    let listed: Listed = call(files, "list_dir", &arguments).await.map_err(|error| failure(&error, None, dialect))?;
     let files = listed.entries.into_iter().filter(|entry| entry.kind == "file");
     let resource = |entry: Entry| {
         let resource = Resource::new(uri(&entry.path)?, entry.path);

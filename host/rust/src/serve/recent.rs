@@ -87,7 +87,11 @@ impl Recent {
 
     /// Returns the calls of a workspace, the newest first.
     pub(super) fn of(&self, workspace: &str) -> Vec<RecentCall> {
-        self.lock().by_workspace.get(workspace).map(|known| known.calls.iter().rev().cloned().collect()).unwrap_or_default()
+        self.lock()
+            .by_workspace
+            .get(workspace)
+            .map(|known| known.calls.iter().rev().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// Returns the workspaces with calls, the most recently used first.

@@ -41,7 +41,13 @@ struct Caller {
 }
 
 impl Record {
-    pub(super) fn new(recorder: Arc<Recorder>, method: Method, path: &str, route: Option<&str>, headers: &HeaderMap) -> Self {
+    pub(super) fn new(
+        recorder: Arc<Recorder>,
+        method: Method,
+        path: &str,
+        route: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Self {
         let trace = recorder.telemetry.begin(&method, headers);
         Self {
             recorder,

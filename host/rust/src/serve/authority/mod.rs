@@ -119,7 +119,8 @@ impl Authority {
     pub(super) fn operator(&self, token: Option<&str>, now: SystemTime) -> Result<&str, Denied> {
         let token = token.ok_or(Denied::Missing)?;
         let invalid = || Denied::Invalid("the token is not valid".to_owned());
-        let holder = Some(token).filter(|token| token.len() <= MAX_TOKEN).and_then(|token| self.tokens.get(&hash(token)));
+        let holder =
+            Some(token).filter(|token| token.len() <= MAX_TOKEN).and_then(|token| self.tokens.get(&hash(token)));
         let holder = holder.ok_or_else(invalid)?;
         if holder.grant.as_ref().is_some_and(|settings| grant::is_expired(settings, now)) {
             return Err(invalid());

@@ -116,9 +116,11 @@ impl App {
             self.0.recorder.telemetry.metrics.gauge(name, description, value);
         };
         gauge("paddock.running_calls", "Calls that run now", |app| app.calls.used());
-        gauge("paddock.running_search_threads", "Threads that search for calls now, each with an instance of its own", |_| {
-            crate::parallel::running_workers()
-        });
+        gauge(
+            "paddock.running_search_threads",
+            "Threads that search for calls now, each with an instance of its own",
+            |_| crate::parallel::running_workers(),
+        );
         gauge("paddock.sessions", "Open MCP sessions", |app| app.sessions.count());
         gauge("paddock.open_workspaces", "Workspaces that are open", |app| app.workspaces.count());
     }

@@ -47,7 +47,8 @@ impl Origins {
     /// A browser sends its user's password also with a form of another page.
     pub(super) fn check_same(&self, method: &Method, target: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
         self.check_host(target, headers)?;
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
+        let host =
+            headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
         let is_own = |origin: &HeaderValue| {
             let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
             let of_host = origin.strip_prefix("http://").or(origin.strip_prefix("https://"));
@@ -151,7 +152,10 @@ mod tests {
             assert!(!is_permitted(Method::GET, &[("origin", origin)]), "{origin}");
         }
         assert!(!is_permitted(Method::POST, &[]) && !is_permitted(Method::DELETE, &[]));
-        assert!(!is_permitted(Method::POST, &[("origin", "http://localhost:8710"), ("origin", "http://localhost:8710")]));
+        assert!(!is_permitted(
+            Method::POST,
+            &[("origin", "http://localhost:8710"), ("origin", "http://localhost:8710")]
+        ));
         assert!(is_permitted(Method::GET, &[]) && is_permitted(Method::GET, &[(SITE, "cross-site")]));
         let mut foreign = HeaderMap::new();
         foreign.insert("host", "evil.example".parse().unwrap());

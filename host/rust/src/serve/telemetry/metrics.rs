@@ -24,8 +24,26 @@ const CALL_SECONDS: &[f64] =
 
 /// Operations of calls, as `accessed-paths` in `wit/tools.wit` lists them.
 const OPERATIONS: &[&str] = &[
-    "read", "write", "edit", "patch", "make-directory", "copy", "move", "delete", "pack", "unpack", "restore", "replace",
-    "history", "stat", "list", "tree", "glob", "grep", "changes", "run",
+    "read",
+    "write",
+    "edit",
+    "patch",
+    "make-directory",
+    "copy",
+    "move",
+    "delete",
+    "pack",
+    "unpack",
+    "restore",
+    "replace",
+    "history",
+    "stat",
+    "list",
+    "tree",
+    "glob",
+    "grep",
+    "changes",
+    "run",
 ];
 
 /// Instruments of the server.
@@ -55,7 +73,11 @@ pub(in super::super) struct Reason(pub(in super::super) &'static str);
 
 impl Metrics {
     /// Creates the instruments. Without a reader, they cost next to nothing.
-    pub(super) fn new<E>(resource: Resource, publishes: bool, collector: Option<PeriodicReader<E>>) -> Result<Self, String>
+    pub(super) fn new<E>(
+        resource: Resource,
+        publishes: bool,
+        collector: Option<PeriodicReader<E>>,
+    ) -> Result<Self, String>
     where
         E: opentelemetry_sdk::metrics::exporter::PushMetricExporter,
     {
@@ -72,7 +94,12 @@ impl Metrics {
         let provider = provider.build();
         let meter = provider.meter(SCOPE);
         Ok(Self {
-            requests: seconds(&meter, "http.server.request.duration", "Time until the head of the answer", REQUEST_SECONDS),
+            requests: seconds(
+                &meter,
+                "http.server.request.duration",
+                "Time until the head of the answer",
+                REQUEST_SECONDS,
+            ),
             refused: counter(&meter, "paddock.refused_requests", "Refused requests"),
             transferred: bytes(&meter, "paddock.transferred", "Bytes of bodies of requests and answers"),
             calls: counter(&meter, "paddock.calls", "Calls that have ended"),
@@ -91,7 +118,8 @@ impl Metrics {
         description: &'static str,
         value: impl Fn() -> usize + Send + Sync + 'static,
     ) {
-        let read = move |observer: &dyn opentelemetry::metrics::AsyncInstrument<u64>| observer.observe(count(value()), &[]);
+        let read =
+            move |observer: &dyn opentelemetry::metrics::AsyncInstrument<u64>| observer.observe(count(value()), &[]);
         self.meter.u64_observable_gauge(name).with_description(description).with_callback(read).build();
     }
 
@@ -194,7 +222,9 @@ mod tests {
     fn the_operations_are_those_of_the_interface() {
         let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit/tools.wit");
         // A packed crate has no copy of the text.
-        let Ok(wit) = fs::read_to_string(wit) else { return println!("skipped: `wit/tools.wit` is not in a packed crate") };
+        let Ok(wit) = fs::read_to_string(wit) else {
+            return println!("skipped: `wit/tools.wit` is not in a packed crate");
+        };
         let list = wit.split("/// The operation: ").nth(1).unwrap().split("operation: string").next().unwrap();
         let listed: BTreeSet<_> = list.split('`').skip(1).step_by(2).collect();
         assert_eq!(listed, OPERATIONS.iter().copied().collect());

@@ -10,6 +10,7 @@ use opentelemetry::KeyValue;
 use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::PeriodicReader;
+use tokio::sync::oneshot;
 use url::Url;
 
 use super::config::{CollectorSettings, Settings};
@@ -68,7 +69,13 @@ impl Telemetry {
     }
 
     /// Records the answer to a request: the outcome of its call, and the reason of its refusal.
-    pub(super) fn answered(&self, trace: &Trace, answered: &Answered<'_>, outcome: Option<&str>, reason: Option<Reason>) {
+    pub(super) fn answered(
+        &self,
+        trace: &Trace,
+        answered: &Answered<'_>,
+        outcome: Option<&str>,
+        reason: Option<Reason>,
+    ) {
         let Answered { method, path, route, workspace, holder, status, duration } = *answered;
         self.metrics.request(method, route, status, duration);
         reason.into_iter().for_each(|reason| self.metrics.refusal(reason));
@@ -84,14 +91,31 @@ impl Telemetry {
     pub(super) async fn shutdown(self: Arc<Self>, timeout: Duration) {
         let traces = self.clone();
         let ends = [
-            tokio::task::spawn_blocking(move || traces.traces.iter().for_each(|traces| traces.shutdown(timeout))),
-            tokio::task::spawn_blocking(move || self.metrics.shutdown(timeout)),
+            on_thread(move || traces.traces.iter().for_each(|traces| traces.shutdown(timeout))),
+            on_thread(move || self.metrics.shutdown(timeout)),
         ];
-        for end in ends {
-            // A panic ends its thread only.
-            let _ = end.await;
-        }
+        let all = async {
+            for end in ends {
+                // The sender is dropped if the thread cannot be started or panics.
+                let _ = end.await;
+            }
+        };
+        // The library does not keep to its own limit.
+        let _ = tokio::time::timeout(timeout, all).await;
     }
+}
+
+/// Runs a function on a thread of its own, which does not delay the end of the process.
+fn on_thread(run: impl FnOnce() + Send + 'static) -> oneshot::Receiver<()> {
+    let (sender, receiver) = oneshot::channel();
+    let run = move || {
+        run();
+        // Nobody waits if the time is over.
+        let _ = sender.send(());
+    };
+    // Without the thread, the collector does not get the last values.
+    let _ = std::thread::Builder::new().name("telemetry".to_owned()).spawn(run);
+    receiver
 }
 
 fn metric_reader(settings: &CollectorSettings) -> Result<PeriodicReader<MetricExporter>, String> {
@@ -109,7 +133,11 @@ fn span_exporter(settings: &CollectorSettings) -> Result<SpanExporter, String> {
 /// Returns the URL for a signal: the one of the setting and this path.
 fn endpoint(settings: &CollectorSettings, signal: &str) -> Result<String, String> {
     let url = Url::parse(&settings.endpoint).ok().filter(|url| {
-        url.scheme() == "http" && url.has_host() && url.username().is_empty() && url.query().is_none() && url.fragment().is_none()
+        url.scheme() == "http"
+            && url.has_host()
+            && url.username().is_empty()
+            && url.query().is_none()
+            && url.fragment().is_none()
     });
     let url = url.ok_or("it has to be the URL of a collector, such as `http://127.0.0.1:4318`, without TLS")?;
     Ok(format!("{}/{signal}", url.as_str().trim_end_matches('/')))
@@ -120,7 +148,8 @@ fn resource() -> Resource {
     let mut instance = [0; 16];
     // Without random numbers, all servers have one identifier.
     let _ = getrandom::fill(&mut instance);
-    let attributes = [("service.version", env!("CARGO_PKG_VERSION").to_owned()), ("service.instance.id", hex(&instance))];
+    let attributes =
+        [("service.version", env!("CARGO_PKG_VERSION").to_owned()), ("service.instance.id", hex(&instance))];
     let builder = Resource::builder().with_attributes(attributes.map(|(name, value)| KeyValue::new(name, value)));
     match std::env::var_os("OTEL_SERVICE_NAME") {
         Some(_) => builder.build(),
@@ -137,7 +166,9 @@ mod tests {
         let endpoint = |text: &str| endpoint(&CollectorSettings { endpoint: text.to_owned() }, "v1/traces");
         assert_eq!(endpoint("http://127.0.0.1:4318").as_deref(), Ok("http://127.0.0.1:4318/v1/traces"));
         assert_eq!(endpoint("http://[::1]:4318/a/").as_deref(), Ok("http://[::1]:4318/a/v1/traces"));
-        for text in ["", "collector:4318", "https://collector", "http://a:b@collector", "http://collector/?key=x", "unix:/x"] {
+        for text in
+            ["", "collector:4318", "https://collector", "http://a:b@collector", "http://collector/?key=x", "unix:/x"]
+        {
             assert!(endpoint(text).is_err(), "{text}");
         }
     }

@@ -19,8 +19,8 @@ use url::form_urlencoded;
 
 use super::super::limits::Running;
 use super::super::narrowing::{InnerPath, Narrowing};
-use super::super::record::Record;
 use super::super::recent::Recent;
+use super::super::record::Record;
 use super::super::workspaces::Served;
 use super::reply::Rejection;
 use super::{Inner, open};
@@ -46,11 +46,13 @@ const MAX_WORKSPACES: usize = 200;
 struct Operator {
     app: Arc<Inner>,
     record: Arc<Record>,
+    holder: String,
 }
 
 /// Shows all workspaces.
 pub(super) async fn overview(State(app): State<Arc<Inner>>, headers: HeaderMap) -> Result<Response<Body>, Rejection> {
-    let operator = Operator::new(app, &headers, None)?;
+    let operator = Operator::new(app, &headers)?;
+    operator.record.set_caller(&operator.holder, None, None);
     let (app, recent) = (&operator.app, operator.recent()?);
     let active = recent.active();
     let has_no_calls = |name: &&str| !active.iter().any(|active| active.workspace == **name);
@@ -75,7 +77,8 @@ pub(super) async fn workspace(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Rejection> {
-    let operator = Operator::new(app, &headers, Some(&name))?;
+    let operator = Operator::new(app, &headers)?;
+    operator.record.set_caller(&operator.holder, Some(&name), None);
     let running = operator.begin(&name)?;
     operator.render(StatusCode::OK, &name, None, &running).await
 }
@@ -87,9 +90,11 @@ pub(super) async fn undo(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response<Body>, Rejection> {
-    let operator = Operator::new(app, &headers, Some(&name))?;
-    let running = operator.begin(&name)?;
-    let Form { backup, part } = form(body, operator.app.limits.body_timeout()).await?;
+    let operator = Operator::new(app, &headers)?;
+    let form = form(body, operator.app.limits.body_timeout()).await;
+    let part = form.as_ref().ok().and_then(|form| form.part.as_ref());
+    operator.record.set_caller(&operator.holder, Some(&name), part);
+    let (Form { backup, part }, running) = (form?, operator.begin(&name)?);
     let served = operator.open(&name, part).await?;
     let outcome = operator.restore(&served, &backup).await;
     match outcome.error {
@@ -100,18 +105,20 @@ pub(super) async fn undo(
 
 impl Operator {
     /// Admits a request with the token of an operator.
-    fn new(app: Arc<Inner>, headers: &HeaderMap, workspace: Option<&str>) -> Result<Self, Rejection> {
+    fn new(app: Arc<Inner>, headers: &HeaderMap) -> Result<Self, Rejection> {
         if !app.authority.has_operator() {
             return Err(Rejection::not_found("no token in the configuration is an operator's"));
         }
         let token = token(headers);
         let holder = app.authority.operator(token.as_deref(), SystemTime::now()).map_err(|denied| {
             let rejection = Rejection::new(StatusCode::UNAUTHORIZED, "denied", denied.to_string()).because("token");
-            rejection.with(header::WWW_AUTHENTICATE, "Basic realm=\"paddock: any name, and an operator's token\", charset=\"UTF-8\"")
+            rejection.with(
+                header::WWW_AUTHENTICATE,
+                "Basic realm=\"paddock: any name, and an operator's token\", charset=\"UTF-8\"",
+            )
         })?;
-        let record = super::record()?;
-        record.set_caller(holder, workspace, None);
-        Ok(Self { app, record })
+        let holder = holder.to_owned();
+        Ok(Self { app, record: super::record()?, holder })
     }
 
     fn recent(&self) -> Result<&Recent, Rejection> {
@@ -166,7 +173,8 @@ impl Operator {
         };
         let args = HistoryArgs { limit: MAX_CHANGES };
         let history = tokio::task::spawn_blocking(move || served.workspace.history(&args)).await;
-        let history = history.map_err(|cause| cause.to_string()).and_then(|history| history.map_err(|error| error.message));
+        let history =
+            history.map_err(|cause| cause.to_string()).and_then(|history| history.map_err(|error| error.message));
         Changes { part, history }
     }
 }
@@ -181,7 +189,8 @@ async fn form(body: Body, time: Duration) -> Result<Form, Rejection> {
     let wrong = |_| Rejection::bad_request("the form is too large or ended too early");
     let slow = |_| Rejection::bad_request("the form took too long").because("body_timeout_ms");
     let body = timeout(time, to_bytes(body, MAX_FORM)).await.map_err(slow)?.map_err(wrong)?;
-    let field = |name: &str| form_urlencoded::parse(&body).find(|(own, _)| own == name).map(|(_, value)| value.into_owned());
+    let field =
+        |name: &str| form_urlencoded::parse(&body).find(|(own, _)| own == name).map(|(_, value)| value.into_owned());
     let part = InnerPath::parse(&field("part").unwrap_or_default()).map_err(Rejection::bad_request)?;
     let backup = field("backup").ok_or_else(|| Rejection::bad_request("the form has no `backup`"))?;
     Ok(Form { backup, part })

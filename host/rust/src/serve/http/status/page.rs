@@ -179,7 +179,9 @@ fn document(title: &str, body: &Markup) -> String {
 /// Returns the policy of the page: its own style, and forms that it sends to itself.
 pub(super) fn content_security_policy() -> String {
     let style = STANDARD.encode(Sha256::digest(STYLE));
-    format!("default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    )
 }
 
 /// Returns a text with escapes in place of the characters that are not seen or that reorder others, so that no name looks
