@@ -13,7 +13,7 @@ const MAX_CALLS: usize = 50;
 /// Maximum number of workspaces. The one without a call for the longest time is forgotten for another one.
 const MAX_WORKSPACES: usize = 100;
 
-/// Maximum number of paths of one call, and of characters of a path.
+/// Maximum number of paths of one call, and of bytes of a path and characters of a name.
 const MAX_PATHS: usize = 8;
 const MAX_CHARS: usize = 256;
 
@@ -51,10 +51,19 @@ pub(super) struct RecentCall {
     pub(super) bytes: u64,
     /// Accessed paths, without those that `.agentignore` hides.
     pub(super) paths: Vec<String>,
-    /// Changes of paths, in words.
-    pub(super) changes: Vec<String>,
+    pub(super) changes: Vec<RecentChange>,
     /// Number of paths and changes that are left out.
     pub(super) left_out: u64,
+}
+
+/// A change of a path.
+#[derive(Clone, Debug)]
+pub(super) struct RecentChange {
+    /// The kind, in the past tense.
+    pub(super) kind: &'static str,
+    pub(super) path: String,
+    /// The new path of an entry that was moved.
+    pub(super) to: Option<String>,
 }
 
 /// A workspace with recent calls.
@@ -112,9 +121,24 @@ impl Recent {
 }
 
 impl RecentCall {
+    /// Returns the paths of the call.
+    pub(super) fn all_paths(&self) -> impl Iterator<Item = &String> {
+        self.paths.iter().chain(self.changes.iter().flat_map(RecentChange::paths))
+    }
+
+    /// Leaves out these paths.
+    pub(super) fn hide(&mut self, is_hidden: impl Fn(&String) -> bool) {
+        let before = self.paths.len() + self.changes.len();
+        self.paths.retain(|path| !is_hidden(path));
+        self.changes.retain(|change| !change.paths().any(&is_hidden));
+        let left_out = before - self.paths.len() - self.changes.len();
+        self.left_out = self.left_out.saturating_add(u64::try_from(left_out).unwrap_or(u64::MAX));
+    }
+
     fn new(holder: &str, part: Option<&InnerPath>, ended: &Ended) -> Self {
-        let paths: Vec<_> = ended.paths.iter().take(MAX_PATHS).map(|path| shortened(path)).collect();
-        let changes: Vec<_> = ended.changes.iter().take(MAX_PATHS).map(described).collect();
+        // A part of a path would be another path.
+        let paths: Vec<_> = ended.paths.iter().filter(|path| is_short(path)).take(MAX_PATHS).cloned().collect();
+        let changes: Vec<_> = ended.changes.iter().filter_map(RecentChange::new).take(MAX_PATHS).collect();
         let all = ended.paths.len() + ended.changes.len();
         let left_out = u64::try_from(all - paths.len() - changes.len()).unwrap_or(u64::MAX);
         Self {
@@ -133,14 +157,25 @@ impl RecentCall {
     }
 }
 
-fn described(change: &Change) -> String {
-    let path = shortened(&change.path);
-    match change.kind {
-        ChangeKind::Created => format!("created {path}"),
-        ChangeKind::Modified => format!("modified {path}"),
-        ChangeKind::Deleted => format!("deleted {path}"),
-        ChangeKind::Moved => format!("moved {path} to {}", shortened(change.to.as_deref().unwrap_or_default())),
+impl RecentChange {
+    fn new(change: &Change) -> Option<Self> {
+        let kind = match change.kind {
+            ChangeKind::Created => "created",
+            ChangeKind::Modified => "modified",
+            ChangeKind::Deleted => "deleted",
+            ChangeKind::Moved => "moved",
+        };
+        let change = Self { kind, path: change.path.clone(), to: change.to.clone() };
+        Some(change).filter(|change| change.paths().all(|path| is_short(path)))
     }
+
+    fn paths(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.path).chain(&self.to)
+    }
+}
+
+fn is_short(path: &str) -> bool {
+    path.len() <= MAX_CHARS
 }
 
 fn shortened(text: &str) -> String {
@@ -154,14 +189,14 @@ mod tests {
     use super::*;
 
     fn ended(number: usize) -> Ended {
-        let change = Change { kind: ChangeKind::Created, path: "x".repeat(10_000), to: None, size: None };
+        let change = Change { kind: ChangeKind::Created, path: "x".repeat(MAX_CHARS), to: None, size: None };
         Ended {
             call: number.to_string(),
             time: "2026-01-01T00:00:00Z".to_owned(),
             dialect: "paddock".to_owned(),
             tool: number.to_string(),
             operation: None,
-            paths: vec!["y".repeat(10_000); 1000],
+            paths: ["y".repeat(MAX_CHARS), "z".repeat(10_000)].repeat(500),
             redacted: 3,
             bytes: 0,
             lines: None,
@@ -186,7 +221,7 @@ mod tests {
         assert_eq!((&*calls[0].tool, &*calls[MAX_CALLS - 1].tool), ("299", "250"));
         let call = &calls[0];
         assert_eq!((call.paths.len(), call.changes.len(), call.left_out), (MAX_PATHS, MAX_PATHS, 2 * (1000 - 8) + 3));
-        let size: usize = call.paths.iter().chain(&call.changes).map(String::len).sum();
-        assert!(size < 2 * MAX_PATHS * (MAX_CHARS + 20), "{size}");
+        let size: usize = call.all_paths().map(String::len).sum();
+        assert_eq!(size, 2 * MAX_PATHS * MAX_CHARS);
     }
 }

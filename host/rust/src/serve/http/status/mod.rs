@@ -4,6 +4,7 @@
 //! The browser sends the operator's token by HTTP Basic, as the password. A cookie would need a session on the server, and
 //! the browser would send it to every port of the host, so that another server on the machine could read it.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -19,13 +20,13 @@ use url::form_urlencoded;
 
 use super::super::limits::Running;
 use super::super::narrowing::{InnerPath, Narrowing};
-use super::super::recent::Recent;
+use super::super::recent::{Recent, RecentCall};
 use super::super::record::Record;
 use super::super::workspaces::Served;
 use super::reply::Rejection;
 use super::{Inner, open};
 use crate::approval::{Approver, Decision};
-use crate::types::HistoryArgs;
+use crate::types::{HistoryArgs, HistoryResult};
 use crate::{CallOptions, Outcome};
 
 mod page;
@@ -151,7 +152,7 @@ impl Operator {
         failure: Option<&str>,
         _running: &Running,
     ) -> Result<Response<Body>, Rejection> {
-        let calls = self.recent()?.of(name);
+        let mut calls = self.recent()?.of(name);
         let mut parts = vec![None];
         for part in calls.iter().map(|call| &call.part) {
             if parts.len() <= MAX_PARTS && !parts.contains(part) {
@@ -159,24 +160,36 @@ impl Operator {
             }
         }
         let mut changes = Vec::new();
+        let mut hidden = HashMap::new();
         for part in parts {
-            changes.push(self.changes(name, part).await);
+            let served = self.open(name, part.clone()).await.map_err(|rejection| rejection.message().to_owned());
+            let of_part = calls.iter().filter(|call| call.part == part).flat_map(RecentCall::all_paths);
+            let paths: BTreeSet<_> = of_part.cloned().collect();
+            hidden.insert(part.clone(), hidden_paths(served.clone(), paths).await);
+            changes.push(Changes { part, history: history(served).await });
+        }
+        for call in &mut calls {
+            // Without an answer, every path is hidden.
+            let hidden = hidden.get(&call.part).and_then(Option::as_ref);
+            call.hide(|path| hidden.is_none_or(|hidden| hidden.contains(path)));
         }
         Ok(answer(status, &page::workspace(name, &calls, &changes, failure)))
     }
+}
 
-    /// Returns the changes that can be undone in a workspace or a part of it.
-    async fn changes(&self, name: &str, part: Option<InnerPath>) -> Changes {
-        let served = match self.open(name, part.clone()).await {
-            Ok(served) => served,
-            Err(rejection) => return Changes { part, history: Err(rejection.message().to_owned()) },
-        };
-        let args = HistoryArgs { limit: MAX_CHANGES };
-        let history = tokio::task::spawn_blocking(move || served.workspace.history(&args)).await;
-        let history =
-            history.map_err(|cause| cause.to_string()).and_then(|history| history.map_err(|error| error.message));
-        Changes { part, history }
-    }
+/// Returns the changes that can be undone.
+async fn history(served: Result<Arc<Served>, String>) -> Result<HistoryResult, String> {
+    let (served, args) = (served?, HistoryArgs { limit: MAX_CHANGES });
+    let history = tokio::task::spawn_blocking(move || served.workspace.history(&args)).await;
+    history.map_err(|cause| cause.to_string())?.map_err(|error| error.message)
+}
+
+/// Returns those of the paths that no tool may show now, by rules that may be newer than the calls. Returns `None` if that
+/// is not known.
+async fn hidden_paths(served: Result<Arc<Served>, String>, paths: BTreeSet<String>) -> Option<HashSet<String>> {
+    let (served, paths) = (served.ok()?, paths.into_iter().collect::<Vec<_>>());
+    let hidden = tokio::task::spawn_blocking(move || served.workspace.hidden(&paths)).await;
+    hidden.ok()?.ok().map(|hidden| hidden.into_iter().collect())
 }
 
 /// Fields of the form.

@@ -6,12 +6,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use super::super::super::narrowing::InnerPath;
-use super::super::super::recent::{Active, RecentCall};
+use super::super::super::recent::{Active, RecentCall, RecentChange};
 use crate::types::{HistoryEntry, HistoryResult};
 
 /// Maximum number of paths of a change, and of characters of each.
 const MAX_PATHS: usize = 8;
-const MAX_CHARS: usize = 256;
+const MAX_CHARS: usize = 600;
 
 /// The style, which the content security policy names by its hash.
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1a1a1a;background:#fff}
@@ -125,7 +125,10 @@ fn change(name: &str, part: &str, entry: &HistoryEntry) -> Markup {
 fn row(call: &RecentCall) -> Markup {
     let left_out = usize::try_from(call.left_out).unwrap_or(usize::MAX);
     // The changes name the paths again.
-    let paths = if call.changes.is_empty() { &call.paths } else { &call.changes };
+    let paths = match call.changes.is_empty() {
+        true => call.paths.clone(),
+        false => call.changes.iter().map(described).collect(),
+    };
     html! {
         tr {
             td { (call.time) }
@@ -146,6 +149,10 @@ fn list<'t>(texts: impl Iterator<Item = &'t str>, left_out: usize) -> Markup {
             @if left_out > 0 { li { "and " (left_out) " that are not shown" } }
         }
     }
+}
+
+fn described(RecentChange { kind, path, to }: &RecentChange) -> String {
+    to.as_ref().map_or_else(|| format!("{kind} {path}"), |to| format!("{kind} {path} to {to}"))
 }
 
 fn outcome(call: &RecentCall) -> Markup {
