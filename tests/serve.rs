@@ -1,6 +1,7 @@
 //! The server over real sockets.
 
 mod attacks;
+mod audit;
 mod biscuit;
 mod calls;
 mod client;
@@ -13,5 +14,7 @@ mod metrics;
 mod secrets;
 mod sessions;
 mod shutdown;
+mod status;
 mod token_command;
 mod tokens;
+mod traces;

@@ -104,7 +104,12 @@ fn the_log_names_callers_and_no_file_has_a_token() {
     let send = |method: &str, path: &str, token: &str, body: &Value| {
         let mut stream = TcpStream::connect(&address).unwrap();
         let body = if method == "GET" { String::new() } else { body.to_string() };
-        let text = request(method, path, &[("authorization", &format!("Bearer {token}"))], &body);
+        let headers = [
+            ("authorization", &*format!("Bearer {token}")),
+            ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ];
+        let headers = if method == "GET" { &headers[..1] } else { &headers };
+        let text = request(method, path, headers, &body);
         stream.write_all(text.as_bytes()).unwrap();
         Reply::read(&mut stream).unwrap()
     };
@@ -123,6 +128,12 @@ fn the_log_names_callers_and_no_file_has_a_token() {
         (&line["path"], &line["holder"], &line["status"]),
         (&json!("/w/notes/tools"), &json!("alice"), &json!(400))
     );
+    assert_eq!(
+        (&line["workspace"], &line["outcome"], &line["trace_id"]),
+        (&json!("notes"), &Value::Null, &Value::Null)
+    );
+    let traced: Value = serde_json::from_str(&log[1]).unwrap();
+    assert_eq!((&traced["outcome"], &traced["trace_id"]), (&json!("ok"), &json!("0af7651916cd43dd8448eb211c80319c")));
     let digest = hash(TOKEN);
     let tokens = [TOKEN, &token, wrong, in_query, &digest];
     assert_has_none(&log.join("\n"), &tokens, "the log");

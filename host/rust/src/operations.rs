@@ -157,6 +157,27 @@ impl Workspace {
     }
 }
 
+/// The rules for paths, apart from calls.
+#[cfg(all(target_os = "linux", feature = "serve"))]
+impl Workspace {
+    /// Returns those of the paths that no tool may show, without an event and a record of a call.
+    pub(crate) fn hidden(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
+        use ErrorCode::{InvalidPath, NotADirectory, NotFound, OutsideWorkspace};
+        self.guests().run(&Call::unwatched(READS), async |guest, store| {
+            let mut hidden = Vec::new();
+            for path in paths {
+                let args = StatArgs { brief: true, ..StatArgs::new(path) };
+                let described = guest.files(&mut *store)?.call_stat(&mut *store, &args).await?;
+                // The answers about a path that is in no directory of the workspace. Any other failure may be a rule.
+                let is_known = |code| matches!(code, NotFound | NotADirectory | OutsideWorkspace | InvalidPath);
+                let is_hidden = described.is_err_and(|error| !is_known(error.code));
+                hidden.extend(is_hidden.then(|| path.clone()));
+            }
+            Ok(hidden)
+        })
+    }
+}
+
 pub(crate) fn named(tool: &'static str, changing: bool) -> Named<'static> {
-    Named { id: None, dialect: "paddock", tool, changing }
+    Named { id: None, dialect: "paddock", tool, changing, listener: None }
 }

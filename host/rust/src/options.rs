@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::approval::{Approver, Grant};
+use crate::events::Listener;
 
 /// Dialect of a call if neither its options nor the builder of the workspace name one.
 pub(crate) const DIALECT: &str = "paddock";
@@ -29,6 +30,8 @@ pub struct CallOptions {
     /// Identifier of the call in events and in the audit log. It should be unique. Without one, the call gets a
     /// unique identifier.
     pub id: Option<String>,
+    /// Listener for the events of this call, in addition to those of the workspace.
+    pub(crate) listener: Option<Listener>,
 }
 
 impl CallOptions {

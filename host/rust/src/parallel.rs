@@ -208,6 +208,12 @@ struct ThreadPermit;
 /// Number of worker threads in the whole process.
 static WORKERS: AtomicUsize = AtomicUsize::new(0);
 
+/// Returns the number of worker threads in the whole process.
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) fn running_workers() -> usize {
+    WORKERS.load(Ordering::Acquire)
+}
+
 impl ThreadPermit {
     /// Takes a permit. None if every processor has a worker.
     fn take() -> Option<Self> {

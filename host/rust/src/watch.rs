@@ -41,6 +41,11 @@ pub(crate) struct Listeners {
     pub(crate) own_files: Vec<PathBuf>,
 }
 
+impl Listeners {
+    /// The receivers of a workspace that has none.
+    pub(crate) const NONE: &Self = &Self { listeners: Vec::new(), audit: None, own_files: Vec::new() };
+}
+
 /// Identification of a call in events.
 pub(crate) struct Named<'n> {
     /// Identifier that the caller chose, if any.
@@ -48,11 +53,14 @@ pub(crate) struct Named<'n> {
     pub(crate) dialect: &'n str,
     pub(crate) tool: &'n str,
     pub(crate) changing: bool,
+    /// Listener that the caller added for this call.
+    pub(crate) listener: Option<&'n Listener>,
 }
 
 /// An observed call that is under way.
 pub(crate) struct Watch<'w> {
     to: &'w Listeners,
+    listener: Option<&'w Listener>,
     started: Instant,
     call: String,
     dialect: String,
@@ -73,10 +81,11 @@ pub(crate) trait Answer {
 }
 
 impl<'w> Watch<'w> {
-    pub(crate) fn begin(to: &'w Listeners, name: &Named<'_>) -> Self {
+    pub(crate) fn begin(to: &'w Listeners, name: &Named<'w>) -> Self {
         let shortened = |name: &str| name.chars().take(NAME_CHARS).collect();
         Self {
             to,
+            listener: name.listener,
             started: Instant::now(),
             call: name.id.map_or_else(unique, str::to_owned),
             dialect: shortened(name.dialect),
@@ -93,7 +102,7 @@ impl<'w> Watch<'w> {
             dialect: self.dialect.clone(),
             tool: self.tool.clone(),
         });
-        self.to.tell(&event);
+        self.tell(&event);
         let Some(audit) = self.to.audit.as_ref().filter(|_| changing) else { return Ok(()) };
         audit.append(&event).map_err(|cause| {
             let message = format!("the call was not made, because its record cannot be written to the audit: {cause}");
@@ -122,7 +131,7 @@ impl<'w> Watch<'w> {
 
     /// Reports the amount of output of a command.
     pub(crate) fn output(&self, ran: &Ran) {
-        self.to.tell(&Event::Output(Output {
+        self.tell(&Event::Output(Output {
             call: self.call.clone(),
             time: now(),
             session: ran.session,
@@ -148,10 +157,17 @@ impl<'w> Watch<'w> {
         for file in written {
             let (call, time) = (self.call.clone(), event.time.clone());
             let written = FileWritten { call, time, path: file.path, bytes: file.bytes, mode: file.mode };
-            self.to.tell(&Event::FileWritten(written));
+            self.tell(&Event::FileWritten(written));
         }
-        self.to.tell(&Event::End(event));
+        self.tell(&Event::End(event));
         answer
+    }
+
+    fn tell(&self, event: &Event) {
+        for Listener(listener) in self.to.listeners.iter().chain(self.listener) {
+            // If a listener panics, only its own state can be inconsistent, so the call continues.
+            let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));
+        }
     }
 
     fn ended(&self, accessed: Option<AccessedPaths>, error: Option<ErrorCode>, truncated: bool) -> Ended {
@@ -208,13 +224,6 @@ impl Listeners {
         };
         own_files.extend(audit.iter().flat_map(Audit::paths));
         Ok((audit.is_some() || !listeners.is_empty()).then_some(Self { listeners, audit, own_files }))
-    }
-
-    fn tell(&self, event: &Event) {
-        for Listener(listener) in &self.listeners {
-            // If a listener panics, only its own state can be inconsistent, so the call continues.
-            let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));
-        }
     }
 }
 

@@ -73,7 +73,7 @@ impl Workspace {
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
         let dialect = options.dialect.as_deref().or(self.0.dialect.as_deref()).unwrap_or(DIALECT);
         let ToolTraits { changes: changing, runs } = ToolTraits::of(dialect, tool);
-        let name = Named { id: options.id.as_deref(), dialect, tool, changing };
+        let name = Named { id: options.id.as_deref(), dialect, tool, changing, listener: options.listener.as_ref() };
         self.watched(&name, |watch| {
             let call = Call { changing, options: Some(options), watch };
             let named = (dialect, tool, arguments);
@@ -208,7 +208,8 @@ impl Workspace {
 
     /// Makes a call, and reports it to the receivers of events.
     pub(crate) fn watched<A: Answer>(&self, name: &Named<'_>, call: impl FnOnce(Option<&Watch<'_>>) -> A) -> A {
-        let Some(to) = &self.0.listeners else { return call(None) };
+        let to = self.0.listeners.as_ref().or(name.listener.map(|_| Listeners::NONE));
+        let Some(to) = to else { return call(None) };
         let watch = Watch::begin(to, name);
         match watch.start(name.changing) {
             Ok(()) => watch.end(call(Some(&watch)), to.audit.as_ref()),

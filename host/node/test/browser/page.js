@@ -1,16 +1,13 @@
 /** The demo page, built and served, in headless Chromium. */
 
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { build, preview } from 'vite';
+import { ARGS, CHROMIUM } from './chromium.js';
 
-const CHROMIUM = process.env.PADDOCK_CHROMIUM ?? '/usr/bin/chromium';
-const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+export { skip } from './chromium.js';
+
 const demo = fileURLToPath(new URL('../../demo', import.meta.url));
-
-/** Reason why tests in a browser are skipped, if any. */
-export const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install Debian's package chromium`;
 
 /**
  * Opens the page when it is ready.

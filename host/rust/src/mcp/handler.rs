@@ -18,7 +18,7 @@ use super::convert;
 use super::elicitation::Questions;
 use super::load::MAX_REQUESTS;
 use super::log::Log;
-use super::resources;
+use super::resources::{self, Files};
 use super::roots::SessionWorkspace;
 use super::splice::Placeholders;
 use super::subscriptions::Subscriptions;
@@ -160,7 +160,8 @@ impl ServerHandler for Handler {
         self.check_resources()?;
         let _permit = self.permit(&context).await?;
         let workspace = self.session.workspace(&self.dialect, &context).await;
-        resources::list(&workspace, &self.dialect, page.and_then(|page| page.cursor)).await
+        let files = Files { workspace, listener: super::listener(&context) };
+        resources::list(&files, &self.dialect, page.and_then(|page| page.cursor)).await
     }
 
     async fn list_resource_templates(
@@ -180,8 +181,9 @@ impl ServerHandler for Handler {
         self.check_resources()?;
         let _permit = self.permit(&context).await?;
         let workspace = self.session.workspace(&self.dialect, &context).await;
+        let files = Files { workspace, listener: super::listener(&context) };
         tokio::select! {
-            read = resources::read(&workspace, &self.dialect, &request.uri) => read.map(ReadResourceResponse::Complete),
+            read = resources::read(&files, &self.dialect, &request.uri) => read.map(ReadResourceResponse::Complete),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
         }
     }
@@ -254,7 +256,7 @@ impl Handler {
         let completion = self.log.expect(context);
         let id = completion.as_ref().map(|completion| completion.id.clone());
         let mut options = CallOptions::dialect(self.dialect.clone());
-        (options.id, options.approver) = (id, approver);
+        (options.id, options.approver, options.listener) = (id, approver, super::listener(context));
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
         let workspace = self.session.workspace(&self.dialect, context).await;
         let mut call = std::pin::pin!(workspace.call_async(tool, arguments, options));

@@ -23,6 +23,7 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServiceExt};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::events::Listener;
 use crate::options::DIALECT;
 use crate::workspace::Workspace;
 
@@ -140,6 +141,19 @@ impl Server {
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(cause) => Err(Error(cause.into())),
         }
+    }
+}
+
+/// Returns the listener for the calls of a request that its transport has added to the request, if it has.
+fn listener(context: &RequestContext<RoleServer>) -> Option<Listener> {
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    return parts.and_then(|parts| parts.extensions.get::<Listener>()).cloned();
+    #[cfg(not(all(target_os = "linux", feature = "serve")))]
+    {
+        let _ = context;
+        None
     }
 }
 

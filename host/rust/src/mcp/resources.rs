@@ -14,6 +14,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::events::Listener;
 use crate::options::DIALECT;
 use crate::types::{ErrorCode, ToolError};
 use crate::{CallOptions, Workspace};
@@ -30,9 +31,16 @@ const MAX_URI_BYTES: usize = 16 * 1024;
 /// Number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 3;
 
+/// The files of a workspace, for one request.
+pub(super) struct Files {
+    pub(super) workspace: Workspace,
+    /// Listener for the calls of the request.
+    pub(super) listener: Option<Listener>,
+}
+
 /// Lists the files at the top of the workspace that `list_dir` shows, without those in directories.
 pub(super) async fn list(
-    workspace: &Workspace,
+    files: &Files,
     dialect: &str,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
@@ -48,8 +56,7 @@ pub(super) async fn list(
         size: Option<u64>,
     }
     let arguments = json!({"path": ".", "limit": PAGE, "cursor": cursor});
-    let listed: Listed =
-        call(workspace, "list_dir", &arguments).await.map_err(|error| failure(&error, None, dialect))?;
+    let listed: Listed = call(files, "list_dir", &arguments).await.map_err(|error| failure(&error, None, dialect))?;
     let files = listed.entries.into_iter().filter(|entry| entry.kind == "file");
     let resource = |entry: Entry| {
         let resource = Resource::new(uri(&entry.path)?, entry.path);
@@ -68,11 +75,11 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 }
 
 /// Reads a whole file; the contents are text if the file is UTF-8 without NUL bytes.
-pub(super) async fn read(workspace: &Workspace, dialect: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(files: &Files, dialect: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let [path, absolute] = paths(uri)?;
-    let mut read = whole(workspace, &path).await;
+    let mut read = whole(files, &path).await;
     if read.as_ref().is_err_and(is_missing)
-        && let Ok(elsewhere) = whole(workspace, &absolute).await
+        && let Ok(elsewhere) = whole(files, &absolute).await
     {
         read = Ok(elsewhere);
     }
@@ -87,16 +94,16 @@ pub(super) async fn read(workspace: &Workspace, dialect: &str, uri: &str) -> Res
 
 /// Returns the path that a URI names, and the reason why no tool may show an entry there, if there is one. The audit log
 /// gets a record of it.
-pub(super) async fn find(workspace: &Workspace, uri: &str) -> Result<(String, Option<ToolError>), ErrorData> {
+pub(super) async fn find(files: &Files, uri: &str) -> Result<(String, Option<ToolError>), ErrorData> {
     let [path, absolute] = paths(uri)?;
-    match stat(workspace, &path).await {
-        Err(error) if is_missing(&error) && stat(workspace, &absolute).await.is_ok() => Ok((absolute, None)),
+    match stat(files, &path).await {
+        Err(error) if is_missing(&error) && stat(files, &absolute).await.is_ok() => Ok((absolute, None)),
         described => Ok((path, described.err())),
     }
 }
 
-async fn stat(workspace: &Workspace, path: &str) -> Result<(), ToolError> {
-    call::<IgnoredAny>(workspace, "stat", &json!({"path": path})).await.map(drop)
+async fn stat(files: &Files, path: &str) -> Result<(), ToolError> {
+    call::<IgnoredAny>(files, "stat", &json!({"path": path})).await.map(drop)
 }
 
 /// Returns the paths that a URI can name, as the tools know them: relative to the workspace, and absolute, which must
@@ -156,9 +163,9 @@ fn uri(path: &str) -> Option<String> {
 }
 
 /// Reads the bytes of one version of a file, and its media type.
-async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), ToolError> {
+async fn whole(files: &Files, path: &str) -> Result<(Vec<u8>, String), ToolError> {
     for _ in 0..ATTEMPTS {
-        if let Some(read) = attempt(workspace, path).await? {
+        if let Some(read) = attempt(files, path).await? {
             return Ok(read);
         }
     }
@@ -166,11 +173,11 @@ async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), T
 }
 
 /// Makes one attempt at [`whole`]; returns `None` if the file changed during it.
-async fn attempt(workspace: &Workspace, path: &str) -> Result<Option<(Vec<u8>, String)>, ToolError> {
+async fn attempt(files: &Files, path: &str) -> Result<Option<(Vec<u8>, String)>, ToolError> {
     let mut file = Pages { bytes: Vec::new(), offset: 1, version: None };
     loop {
         let arguments = json!({"path": path, "mode": "base64", "offset": file.offset});
-        let page: Page = match call(workspace, "read_file", &arguments).await {
+        let page: Page = match call(files, "read_file", &arguments).await {
             // The file became shorter during the read.
             Err(error) if file.version.is_some() && error.code == ErrorCode::InvalidArgument => return Ok(None),
             other => other?,
@@ -240,9 +247,10 @@ impl Pages {
     }
 }
 
-async fn call<T: DeserializeOwned>(workspace: &Workspace, tool: &str, arguments: &Value) -> Result<T, ToolError> {
+async fn call<T: DeserializeOwned>(files: &Files, tool: &str, arguments: &Value) -> Result<T, ToolError> {
     // The client's dialect may not have the tool.
-    let outcome = workspace.call_async(tool, &arguments.to_string(), CallOptions::dialect(DIALECT)).await;
+    let options = CallOptions { listener: files.listener.clone(), ..CallOptions::dialect(DIALECT) };
+    let outcome = files.workspace.call_async(tool, &arguments.to_string(), options).await;
     if let Some(error) = outcome.error {
         return Err(error);
     }

@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use super::resources::{failure, find, paths};
+use super::resources::{Files, failure, find, paths};
 use super::roots::SessionWorkspace;
 use crate::types::ToolError;
 use crate::{CancelToken, Fingerprint, Workspace};
@@ -127,8 +127,9 @@ impl Subscriptions {
             ErrorData::invalid_params(message, None)
         })?;
         let workspace = self.session.workspace(&self.dialect, context).await;
-        let (path, error) = find(&workspace, uri).await?;
-        let first = fingerprints(workspace, vec![(path, None)]).await.pop();
+        let files = Files { workspace, listener: super::listener(context) };
+        let (path, error) = find(&files, uri).await?;
+        let first = fingerprints(files.workspace, vec![(path, None)]).await.pop();
         let (path, fingerprint) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
         let fingerprint = fingerprint.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
         Ok((Subscription { path, fingerprint, _permit: permit }, error))

@@ -27,12 +27,14 @@ pub(super) struct Settings {
     /// Values of the header `Origin` that are permitted.
     #[serde(default)]
     pub(super) origins: Vec<String>,
-    /// Whether `/metrics` publishes counters.
+    /// Whether `/metrics` publishes the metrics.
     #[serde(default)]
     pub(super) metrics: bool,
     /// Whether each request is logged to standard error.
     #[serde(default)]
     pub(super) log: bool,
+    /// Collector for metrics and traces.
+    pub(super) opentelemetry: Option<CollectorSettings>,
     /// URL at which clients reach the server, for the metadata of its authorization.
     pub(super) public_url: Option<String>,
     /// Directory for the state directories of the workspaces.
@@ -49,6 +51,14 @@ pub(super) struct Settings {
     pub(super) tokens: Vec<TokenSettings>,
     pub(super) biscuit: Option<BiscuitSettings>,
     pub(super) jwt: Option<JwtSettings>,
+}
+
+/// A collector of OpenTelemetry.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollectorSettings {
+    /// URL of its receiver for OTLP over HTTP, without TLS.
+    pub(super) endpoint: String,
 }
 
 /// A workspace: exactly one of `root`, `container` and `memory`.
@@ -98,7 +108,11 @@ pub(super) struct TokenSettings {
     pub(super) name: String,
     /// SHA-256 of the token, as 64 hex digits.
     pub(super) sha256: String,
-    pub(super) grant: GrantSettings,
+    /// Whether the holder may use the status page, which shows all workspaces and undoes changes.
+    #[serde(default)]
+    pub(super) operator: bool,
+    /// The rights in workspaces, which every token but an operator's has.
+    pub(super) grant: Option<GrantSettings>,
 }
 
 /// The rights of a token. Every member but `workspaces` is a restriction.

@@ -29,9 +29,11 @@ struct Rates {
     milliseconds: Bucket,
 }
 
-/// The time after which a refused call would be accepted.
+/// The limit that refused a call, and the time after which the call would be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Busy {
+    /// Name of the setting.
+    pub(super) limit: &'static str,
     pub(super) retry_after: Duration,
 }
 
@@ -75,14 +77,20 @@ impl Tenant {
 
     /// Starts a call, if the workspace and the server have capacity for it.
     pub(super) fn begin(self: &Arc<Self>, server: &Slots) -> Result<Running, Busy> {
-        let busy = || Busy { retry_after: BUSY };
-        let slots = [self.calls.take().ok_or_else(busy)?, server.take().ok_or_else(busy)?];
+        let slots = [
+            self.calls.take().ok_or_else(|| busy("concurrent_calls"))?,
+            server.take().ok_or_else(|| busy("max_calls"))?,
+        ];
         let now = Instant::now();
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = [rates.calls.wait(now), rates.bytes.wait(now), rates.milliseconds.wait(now)];
-        let longest = waits.into_iter().max().unwrap_or_default();
-        if !longest.is_zero() {
-            return Err(Busy { retry_after: longest });
+        let waits = [
+            (rates.calls.wait(now), "calls_per_second"),
+            (rates.bytes.wait(now), "bytes_per_second"),
+            (rates.milliseconds.wait(now), "call_ms_per_second"),
+        ];
+        let longest = waits.into_iter().max().filter(|(wait, _)| !wait.is_zero());
+        if let Some((retry_after, limit)) = longest {
+            return Err(Busy { limit, retry_after });
         }
         rates.calls.spend(1);
         Ok(Running { tenant: Arc::clone(self), started: now, _slots: slots })
@@ -91,20 +99,22 @@ impl Tenant {
     /// Starts to read a large body, if the workspace and the server have capacity for it. The message in the body may turn
     /// out to be no call, so that its bytes are limited here.
     pub(super) fn body(&self, server: &Slots) -> Result<[Slot; 2], Busy> {
-        let busy = || Busy { retry_after: BUSY };
-        let slots = [self.bodies.take().ok_or_else(busy)?, server.take().ok_or_else(busy)?];
+        let slots = [
+            self.bodies.take().ok_or_else(|| busy("concurrent_calls"))?,
+            server.take().ok_or_else(|| busy("max_calls"))?,
+        ];
         let wait = self.rates.lock().unwrap_or_else(PoisonError::into_inner).bytes.wait(Instant::now());
-        wait.is_zero().then_some(slots).ok_or(Busy { retry_after: wait })
+        wait.is_zero().then_some(slots).ok_or(Busy { limit: "bytes_per_second", retry_after: wait })
     }
 
     /// Starts a stream that may stay open.
     pub(super) fn stream(&self) -> Result<Slot, Busy> {
-        self.streams.take().ok_or(Busy { retry_after: BUSY })
+        self.streams.take().ok_or_else(|| busy("streams"))
     }
 
     /// Starts an MCP session.
     pub(super) fn session(&self) -> Result<Slot, Busy> {
-        self.sessions.take().ok_or(Busy { retry_after: BUSY })
+        self.sessions.take().ok_or_else(|| busy("sessions"))
     }
 
     /// Accounts for bytes of a request or an answer.
@@ -122,6 +132,11 @@ impl Tenant {
         slots.iter().all(|slots| slots.used() == 0)
             && [calls, bytes, milliseconds].into_iter().all(|bucket| bucket.is_full(now))
     }
+}
+
+/// Returns the refusal of a caller for whom no slot is free.
+fn busy(limit: &'static str) -> Busy {
+    Busy { limit, retry_after: BUSY }
 }
 
 impl Drop for Running {
@@ -203,11 +218,12 @@ mod tests {
     fn concurrent_calls_and_streams_are_bounded() {
         let (tenant, server) = (Arc::new(Tenant::new(&limits())), Slots::new(10));
         let running = [tenant.begin(&server).ok().unwrap(), tenant.begin(&server).ok().unwrap()];
-        assert_eq!(tenant.begin(&server).err(), Some(Busy { retry_after: BUSY }));
+        assert_eq!(tenant.begin(&server).err(), Some(busy("concurrent_calls")));
         assert_eq!(server.used(), 2);
         drop(running);
         assert_eq!(server.used(), 0);
-        assert!(tenant.begin(&server).is_ok() && tenant.begin(&Slots::new(0)).is_err());
+        assert_eq!(tenant.begin(&Slots::new(0)).err(), Some(busy("max_calls")));
+        assert!(tenant.begin(&server).is_ok());
         let bodies = [tenant.body(&server).ok().unwrap(), tenant.body(&server).ok().unwrap()];
         assert!(tenant.body(&server).is_err() && tenant.begin(&server).is_ok());
         drop(bodies);

@@ -1,8 +1,8 @@
 //! Workspaces over HTTP: the tools as MCP and as plain JSON, for callers with tokens. On Linux.
 //!
-//! The layers are `http` (connections, routes and checks of requests), `authority` (which rights a token has), and
-//! `workspaces` (the workspace of a name, narrowed to these rights). A file configures all of them; the guide describes
-//! it.
+//! The layers are `http` (connections, routes and checks of requests), `record` (what is recorded of a request, to
+//! `telemetry` and for the status page), `authority` (which rights a token has), and `workspaces` (the workspace of a name,
+//! narrowed to these rights). A file configures all of them; the guide describes it.
 //!
 //! ```no_run
 //! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,6 +15,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
@@ -27,7 +28,10 @@ mod http;
 mod limits;
 mod narrowing;
 mod opened;
+mod recent;
+mod record;
 mod refusal;
+mod telemetry;
 mod workspaces;
 
 pub use authority::{SigningKey, TokenError, hash, narrow};
@@ -50,7 +54,10 @@ impl Server {
         let settings: config::Settings = file.values("tokens")?;
         let workspaces = workspaces::Workspaces::new(&file, &settings)?;
         let authority = authority::Authority::new(&file, &settings)?;
-        let app = http::App::new(&file, &settings, workspaces, authority)?;
+        let recent = authority.has_operator().then(recent::Recent::default);
+        let telemetry = Arc::new(telemetry::Telemetry::new(&file, &settings)?);
+        let recorder = record::Recorder { telemetry, recent };
+        let app = http::App::new(&file, &settings, workspaces, authority, recorder)?;
         Ok(Self { address: settings.listen, app })
     }
 

@@ -33,6 +33,11 @@ impl<T> Opened<T> {
         Self { entries: HashMap::new(), max, uses: 0 }
     }
 
+    /// Returns the number of open workspaces.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Returns an open workspace.
     pub(super) fn get(&mut self, key: &Key) -> Option<Arc<T>> {
         self.uses += 1;

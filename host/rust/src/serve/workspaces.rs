@@ -172,6 +172,16 @@ impl Workspaces {
         lock(&self.open).insert(key, served).ok_or(Refusal::Full)
     }
 
+    /// Returns the names of the workspaces of the configuration, without those of templates.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.configured.keys().map(String::as_str)
+    }
+
+    /// Returns the number of open workspaces.
+    pub(super) fn count(&self) -> usize {
+        lock(&self.open).len()
+    }
+
     fn locate<'w>(&'w self, name: &str, narrowing: &Narrowing) -> Result<Located<'w>, Refusal> {
         let (found, source) = self.find(name)?;
         let inner = narrowing.path.as_ref().zip(found.directory()).map(|(path, root)| path.open(root)).transpose()?;

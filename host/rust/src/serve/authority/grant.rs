@@ -172,6 +172,12 @@ pub(super) fn check(settings: &GrantSettings) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns whether the time of expiry has passed.
+pub(super) fn is_expired(settings: &GrantSettings, now: SystemTime) -> bool {
+    // A time that cannot be read was refused with the configuration.
+    expiry(settings).is_ok_and(|expires| expires.is_some_and(|expires| expires <= now))
+}
+
 fn expiry(settings: &GrantSettings) -> Result<Option<SystemTime>, String> {
     let parse = |text: &String| {
         humantime::parse_rfc3339(text).map_err(|_| format!("`{text}` is no time such as `2030-01-31T12:00:00Z`"))

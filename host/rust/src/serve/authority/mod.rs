@@ -43,7 +43,9 @@ pub(super) struct Authority {
 
 struct Holder {
     name: String,
-    grant: GrantSettings,
+    /// The rights in workspaces.
+    grant: Option<GrantSettings>,
+    is_operator: bool,
 }
 
 /// Returns the SHA-256 of a token in the form of the configuration.
@@ -63,8 +65,12 @@ impl Authority {
             if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return Err(file.wrong(&at("sha256"), "it has to be the SHA-256 of the token, as 64 hex digits"));
             }
-            grant::check(&token.grant).map_err(|cause| file.wrong(&at("grant"), cause))?;
-            let holder = Holder { name: token.name.clone(), grant: token.grant.clone() };
+            token.grant.iter().try_for_each(grant::check).map_err(|cause| file.wrong(&at("grant"), cause))?;
+            if token.grant.is_none() && !token.operator {
+                return Err(file.wrong(&at("grant"), "it is missing; only an operator's token needs none"));
+            }
+            let (name, grant) = (token.name.clone(), token.grant.clone());
+            let holder = Holder { name, grant, is_operator: token.operator };
             if tokens.insert(digest, holder).is_some() {
                 return Err(file.wrong(&at("sha256"), "two tokens have this hash"));
             }
@@ -90,7 +96,8 @@ impl Authority {
         }
         let digest = hash(token);
         if let Some(holder) = self.tokens.get(&digest) {
-            let restriction = Restriction { id: digest, settings: holder.grant.clone() };
+            let none = || Denied::Forbidden("the token grants no rights in workspaces".to_owned());
+            let restriction = Restriction { id: digest, settings: holder.grant.clone().ok_or_else(none)? };
             return Grant::new(&holder.name, &[restriction], workspace, now, &self.budgets);
         }
         // A JSON Web Token has two dots, and Base64 has none.
@@ -104,6 +111,27 @@ impl Authority {
                 Grant::new(&signed.holder, &signed.restrictions, workspace, now, &self.budgets)
             }
             _ => Err(Denied::Invalid("the token is not valid".to_owned())),
+        }
+    }
+
+    /// Returns whether any token is an operator's.
+    pub(super) fn has_operator(&self) -> bool {
+        self.tokens.values().any(|holder| holder.is_operator)
+    }
+
+    /// Returns the name of the operator who has this token.
+    pub(super) fn operator(&self, token: Option<&str>, now: SystemTime) -> Result<&str, Denied> {
+        let token = token.ok_or(Denied::Missing)?;
+        let invalid = || Denied::Invalid("the token is not valid".to_owned());
+        let holder =
+            Some(token).filter(|token| token.len() <= MAX_TOKEN).and_then(|token| self.tokens.get(&hash(token)));
+        let holder = holder.ok_or_else(invalid)?;
+        if holder.grant.as_ref().is_some_and(|settings| grant::is_expired(settings, now)) {
+            return Err(invalid());
+        }
+        match holder.is_operator {
+            true => Ok(&holder.name),
+            false => Err(Denied::Forbidden("the token is not an operator's".to_owned())),
         }
     }
 }

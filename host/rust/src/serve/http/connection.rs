@@ -44,14 +44,15 @@ pub(super) struct Shutdown {
     pub(super) cancelling: CancellationToken,
 }
 
-/// Serves connections until `shutdown` completes and all requests have ended or were cancelled.
+/// Serves connections until `shutdown` completes and all requests have ended or were cancelled. Returns the deadline of the
+/// shutdown.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
     limits: &ServerLimits,
     shutdown: &Shutdown,
     requested: impl Future<Output = ()>,
-) {
+) -> std::time::Instant {
     let slots = Slots::new(limits.max_connections);
     let mut connections = JoinSet::new();
     let mut requested = pin!(requested);
@@ -72,6 +73,7 @@ pub(super) async fn serve(
         }
     }
     drop(listener);
+    let deadline = std::time::Instant::now() + limits.shutdown();
     shutdown.draining.cancel();
     let all_ended = async |connections: &mut JoinSet<()>| while connections.join_next().await.is_some() {};
     let _ = timeout(limits.shutdown(), all_ended(&mut connections)).await;
@@ -79,6 +81,7 @@ pub(super) async fn serve(
     shutdown.cancelling.cancel();
     // The connections end at once; their calls end when the guests see it.
     let _ = timeout(GRACE, all_ended(&mut connections)).await;
+    deadline
 }
 
 async fn connection(stream: TcpStream, router: Router, limits: ServerLimits, shutdown: Shutdown, _slot: Slot) {

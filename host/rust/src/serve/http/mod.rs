@@ -1,13 +1,11 @@
 //! Connections, routes, and the checks of each request.
 
 use std::sync::Arc;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Path;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
@@ -20,22 +18,24 @@ use tokio::time::{sleep, timeout};
 use super::authority::{Authority, Denied, Grant};
 use super::config::{ServerLimits, Settings};
 use super::limits::{Running, Slot, Slots, Tenant};
+use super::narrowing::Narrowing;
+use super::record::{Record, Recorder};
 use super::refusal::Refusal;
+use super::telemetry::{Direction, Reason, log};
 use super::workspaces::{Served, Workspaces, is_name};
 use crate::error::Error;
 use crate::policy::Configuration;
 
 mod connection;
 mod mcp;
-mod metrics;
 mod openapi;
 mod origins;
 mod reply;
+mod status;
 mod tools;
 
 use connection::Shutdown;
 use mcp::Sessions;
-use metrics::{Line, Metrics, log};
 use origins::Origins;
 use reply::{Rejection, json_response};
 
@@ -52,18 +52,15 @@ struct Inner {
     /// Large bodies that are being read.
     bodies: Slots,
     sessions: Arc<Sessions>,
-    /// Counters, if the configuration publishes them.
-    metrics: Option<Metrics>,
-    /// Whether each request is logged.
-    is_logging: bool,
+    recorder: Arc<Recorder>,
     /// URL of the server and URL of the identity provider, if there is one.
     provider: Option<(String, String)>,
     shutdown: Shutdown,
 }
 
 tokio::task_local! {
-    /// Name of the caller of the request, once it is known.
-    static HOLDER: OnceLock<String>;
+    /// Record of the request.
+    static RECORD: Arc<Record>;
 }
 
 /// A request of a caller who has rights in the workspace.
@@ -72,6 +69,7 @@ struct Admitted {
     workspace: String,
     grant: Arc<Grant>,
     tenant: Arc<Tenant>,
+    record: Arc<Record>,
 }
 
 impl App {
@@ -80,16 +78,16 @@ impl App {
         settings: &Settings,
         workspaces: Workspaces,
         authority: Authority,
+        recorder: Recorder,
     ) -> Result<Self, Error> {
         let limits = settings.limits.clone();
         if limits.max_header_bytes < MIN_HEADER_BYTES {
             return Err(file.wrong("limits.max_header_bytes", format!("it has to be at least {MIN_HEADER_BYTES}")));
         }
-        let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins);
+        let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins, settings.public_url.as_deref());
         let [calls, bodies] = [limits.max_calls; 2].map(Slots::new);
         let shutdown = Shutdown::default();
         let sessions = Arc::new(Sessions::new(limits.max_sessions, limits.session_idle()));
-        let (metrics, is_logging) = (settings.metrics.then(Metrics::new), settings.log);
         let url = |url: &String| url.trim_end_matches('/').to_owned();
         let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
         let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));
@@ -101,17 +99,37 @@ impl App {
             calls,
             bodies,
             sessions,
-            metrics,
-            is_logging,
+            recorder: Arc::new(recorder),
             provider,
             shutdown,
         };
-        Ok(Self(Arc::new(inner)))
+        let app = Self(Arc::new(inner));
+        app.gauges();
+        Ok(app)
+    }
+
+    /// Adds the gauges, which do not keep the server in memory.
+    fn gauges(&self) {
+        let gauge = |name, description, value: fn(&Inner) -> usize| {
+            let app = Arc::downgrade(&self.0);
+            let value = move || app.upgrade().map_or(0, |app| value(&app));
+            self.0.recorder.telemetry.metrics.gauge(name, description, value);
+        };
+        gauge("paddock.running_calls", "Calls that run now", |app| app.calls.used());
+        gauge(
+            "paddock.running_search_threads",
+            "Threads that search for calls now, each with an instance of its own",
+            |_| crate::parallel::running_workers(),
+        );
+        gauge("paddock.sessions", "Open MCP sessions", |app| app.sessions.count());
+        gauge("paddock.open_workspaces", "Workspaces that are open", |app| app.workspaces.count());
     }
 
     pub(super) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let app = self.0;
-        connection::serve(listener, router(&app), &app.limits, &app.shutdown, shutdown).await;
+        let deadline = connection::serve(listener, router(&app), &app.limits, &app.shutdown, shutdown).await;
+        let rest = deadline.saturating_duration_since(Instant::now()).max(FLUSH);
+        app.recorder.telemetry.clone().shutdown(rest).await;
     }
 }
 
@@ -122,8 +140,14 @@ const LARGE_BODY: u64 = 64 << 10;
 /// its connections, takes little of the processors that way.
 const REFUSAL_PAUSE: Duration = Duration::from_millis(100);
 
+/// Path of the status page.
+const STATUS: &str = "/status";
+
 /// Minimum of the setting `limits.max_header_bytes`, which leaves room for a token.
 const MIN_HEADER_BYTES: usize = 1024;
+
+/// Minimum time for the last metrics and traces, also if the calls took all the time of the shutdown.
+const FLUSH: Duration = Duration::from_millis(500);
 
 fn router(app: &Arc<Inner>) -> Router {
     Router::new()
@@ -133,6 +157,9 @@ fn router(app: &Arc<Inner>) -> Router {
         .route("/.well-known/oauth-protected-resource/w/{workspace}/mcp", get(protected_resource))
         .route("/openapi.json", get(openapi::document))
         .route("/metrics", get(counters))
+        .route(STATUS, get(status::overview))
+        .route("/status/w/{workspace}", get(status::workspace))
+        .route("/status/w/{workspace}/undo", post(status::undo))
         .fallback(no_resource)
         .method_not_allowed_fallback(no_method)
         .layer(middleware::from_fn_with_state(app.clone(), check))
@@ -143,10 +170,14 @@ fn router(app: &Arc<Inner>) -> Router {
 
 /// Checks what does not depend on the resource, and records the request.
 async fn check(State(app): State<Arc<Inner>>, request: Request, next: Next) -> Response<Body> {
-    let started = Instant::now();
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let (recorder, method) = (app.recorder.clone(), request.method().clone());
+    let record = Arc::new(Record::new(recorder, method, request.uri().path(), route, request.headers()));
     let answered = async {
         let checked = match app.shutdown.draining.is_cancelled() {
+            false if is_status(request.uri().path()) => {
+                app.origins.check_same(request.method(), request.uri(), request.headers())
+            }
             false => app.origins.check(request.uri(), request.headers()),
             true => Err(Rejection::closing()),
         };
@@ -158,20 +189,15 @@ async fn check(State(app): State<Arc<Inner>>, request: Request, next: Next) -> R
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
             sleep(REFUSAL_PAUSE).await;
         }
-        if let Some(metrics) = &app.metrics {
-            metrics.count(&method, status, started.elapsed());
-        }
-        if app.is_logging {
-            let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let write = |holder: &OnceLock<String>| {
-                let holder = holder.get().map(String::as_str);
-                Line { method: method.as_str(), path: &path, holder, status: status.as_u16(), duration_ms }.write();
-            };
-            HOLDER.with(write);
-        }
+        record.answered(status, response.extensions().get::<Reason>().copied());
         response
     };
-    HOLDER.scope(OnceLock::new(), answered).await
+    RECORD.scope(record.clone(), answered).await
+}
+
+/// Returns whether a path is that of the status page or below it.
+fn is_status(path: &str) -> bool {
+    path.strip_prefix(STATUS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the metadata of the authorization, as in RFC 9728.
@@ -188,9 +214,9 @@ async fn protected_resource(State(app): State<Arc<Inner>>, Path(workspace): Path
 }
 
 async fn counters(State(app): State<Arc<Inner>>) -> Response<Body> {
-    match &app.metrics {
-        Some(metrics) => metrics.render(app.calls.used(), app.sessions.count()),
-        None => Rejection::not_found("the configuration does not publish the counters").into_response(),
+    match app.recorder.telemetry.metrics.render() {
+        Some(text) => ([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
+        None => Rejection::not_found("the configuration does not publish the metrics").into_response(),
     }
 }
 
@@ -220,11 +246,11 @@ impl Admitted {
         let url = url.map(|(url, _)| format!("{url}/.well-known/oauth-protected-resource/w/{workspace}/mcp"));
         let grant = token(headers).and_then(|token| app.authority.authorize(token, &workspace, SystemTime::now()));
         let grant = grant.map_err(|denied| Rejection::from(denied).with_metadata(url.as_deref()))?;
-        // Outside a request there is nobody to record.
-        let _ = HOLDER.try_with(|holder| drop(holder.set(grant.holder.clone())));
+        let record = record()?;
+        record.set_caller(&grant.holder, Some(&workspace), grant.narrowing.path.as_ref());
         // Only a caller who may use the workspace learns whether it exists.
         let tenant = app.workspaces.tenant(&workspace)?;
-        Ok(Self { app, workspace, grant: Arc::new(grant), tenant })
+        Ok(Self { app, workspace, grant: Arc::new(grant), tenant, record })
     }
 
     /// Starts a call, if the limits and the budgets permit it.
@@ -242,7 +268,7 @@ impl Admitted {
         let limits = &self.app.limits;
         let too_large = || {
             let message = format!("a body may have at most {} bytes", limits.max_body_bytes);
-            Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
+            Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message).because("max_body_bytes")
         };
         // The header may announce more than the client ever sends.
         if body.size_hint().lower() > u64::try_from(limits.max_body_bytes).unwrap_or(u64::MAX) {
@@ -251,21 +277,24 @@ impl Admitted {
         let is_small = body.size_hint().upper().is_some_and(|size| size < LARGE_BODY);
         let slots = (!is_small).then(|| self.tenant.body(&self.app.bodies)).transpose()?;
         let collected = timeout(limits.body_timeout(), Limited::new(body, limits.max_body_bytes).collect()).await;
-        let too_slow = |_| Rejection::new(StatusCode::REQUEST_TIMEOUT, "limit-exceeded", "the body took too long");
+        let too_slow = |_| {
+            let rejection = Rejection::new(StatusCode::REQUEST_TIMEOUT, "limit-exceeded", "the body took too long");
+            rejection.because("body_timeout_ms")
+        };
         let body = collected.map_err(too_slow)?.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
             Some(_) => too_large(),
             None => Rejection::bad_request("the body ended too early"),
         })?;
         let body = body.to_bytes();
-        self.spend(body.len());
+        self.spend(Direction::Received, body.len());
         Ok((body, slots))
     }
 
     /// Accounts for bytes of the request or the answer.
-    fn spend(&self, bytes: usize) {
+    fn spend(&self, direction: Direction, bytes: usize) {
         self.tenant.spend_bytes(bytes);
         self.grant.spend_bytes(bytes);
-        self.app.metrics.iter().for_each(|metrics| metrics.transfer(bytes));
+        self.app.recorder.telemetry.metrics.transfer(direction, bytes);
     }
 
     fn dialect(&self, requested: Option<&str>) -> Result<String, Rejection> {
@@ -274,21 +303,32 @@ impl Admitted {
 
     /// Opens the workspace with the rights of the caller.
     async fn open(&self) -> Result<Arc<Served>, Rejection> {
-        if let Some(served) = self.app.workspaces.opened(&self.workspace, &self.grant.narrowing)? {
-            return Ok(served);
-        }
-        let (app, workspace, grant) = (self.app.clone(), self.workspace.clone(), self.grant.clone());
-        let opened = tokio::task::spawn_blocking(move || app.workspaces.open(&workspace, &grant.narrowing)).await;
-        let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost");
-        opened.map_err(lost)?.map_err(|refusal| {
-            if let Refusal::Failed(cause) = &refusal {
-                // The caller does not learn it, because it may name paths of the host.
-                let (workspace, cause) = (&self.workspace, cause.with_sources());
-                log(&format!("paddock: cannot open the workspace `{workspace}`: {cause}"));
-            }
-            refusal.into()
-        })
+        open(&self.app, &self.workspace, &self.grant.narrowing).await
     }
+}
+
+/// Returns the record of the request.
+fn record() -> Result<Arc<Record>, Rejection> {
+    let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the request has no record");
+    RECORD.try_with(Arc::clone).map_err(lost)
+}
+
+/// Opens a workspace, unless it is open.
+async fn open(app: &Arc<Inner>, workspace: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Rejection> {
+    if let Some(served) = app.workspaces.opened(workspace, narrowing)? {
+        return Ok(served);
+    }
+    let (owned, name, narrowing) = (app.clone(), workspace.to_owned(), narrowing.clone());
+    let opened = tokio::task::spawn_blocking(move || owned.workspaces.open(&name, &narrowing)).await;
+    let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost").because("failure");
+    opened.map_err(lost)?.map_err(|refusal| {
+        if let Refusal::Failed(cause) = &refusal {
+            // The caller does not learn it, because it may name paths of the host.
+            let cause = cause.with_sources();
+            log(&format!("paddock: cannot open the workspace `{workspace}`: {cause}"));
+        }
+        refusal.into()
+    })
 }
 
 /// Returns the token of a request.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::super::authority::Denied;
 use super::super::limits::Busy;
 use super::super::refusal::Refusal;
+use super::super::telemetry::Reason;
 
 /// A refusal of a request, as JSON with a code, a message and a hint.
 #[derive(Debug)]
@@ -18,11 +19,13 @@ pub(super) struct Rejection {
     code: &'static str,
     message: String,
     headers: Vec<(header::HeaderName, String)>,
+    /// The reason for the metrics.
+    reason: Reason,
 }
 
 impl Rejection {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), headers: Vec::new() }
+        Self { status, code, message: message.into(), headers: Vec::new(), reason: Reason("request") }
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -36,14 +39,25 @@ impl Rejection {
     /// Returns the refusal of new requests during a shutdown.
     pub(super) fn closing() -> Self {
         let rejection = Self::new(StatusCode::SERVICE_UNAVAILABLE, "backend-gone", "the server shuts down");
-        rejection.with(header::CONNECTION, "close").retry(Duration::from_secs(5))
+        rejection.because("shutdown").with(header::CONNECTION, "close").retry(Duration::from_secs(5))
     }
 
     /// Returns the refusal of a new MCP session.
     pub(super) fn too_many_sessions() -> Self {
         let rejection =
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "limit-exceeded", "the server has too many MCP sessions");
-        rejection.retry(Duration::from_secs(5))
+        rejection.because("max_sessions").retry(Duration::from_secs(5))
+    }
+
+    /// Returns the message.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Sets the reason for the metrics: the name of a limit, or what was wrong.
+    pub(super) fn because(mut self, reason: &'static str) -> Self {
+        self.reason = Reason(reason);
+        self
     }
 
     /// Adds the URL of the authorization's metadata to a refusal for want of a valid token.
@@ -57,7 +71,8 @@ impl Rejection {
         self
     }
 
-    fn with(mut self, name: header::HeaderName, value: impl Into<String>) -> Self {
+    /// Adds a header.
+    pub(super) fn with(mut self, name: header::HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -73,6 +88,7 @@ impl IntoResponse for Rejection {
     fn into_response(self) -> Response<Body> {
         let body = json!({"error": {"code": self.code, "message": self.message}}).to_string();
         let mut response = json_response(self.status, body);
+        response.extensions_mut().insert(self.reason);
         for (name, value) in self.headers {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 response.headers_mut().insert(name, value);
@@ -87,11 +103,14 @@ impl From<Denied> for Rejection {
         let message = denied.to_string();
         match denied {
             Denied::Missing => {
-                Self::new(StatusCode::UNAUTHORIZED, "denied", message).with(header::WWW_AUTHENTICATE, "Bearer")
+                let rejection = Self::new(StatusCode::UNAUTHORIZED, "denied", message);
+                rejection.because("token").with(header::WWW_AUTHENTICATE, "Bearer")
             }
             Denied::Invalid(_) => Self::new(StatusCode::UNAUTHORIZED, "denied", message)
+                .because("token")
                 .with(header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""),
             Denied::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "denied", message)
+                .because("rights")
                 .with(header::WWW_AUTHENTICATE, "Bearer error=\"insufficient_scope\""),
         }
     }
@@ -100,7 +119,8 @@ impl From<Denied> for Rejection {
 impl From<Busy> for Rejection {
     fn from(busy: Busy) -> Self {
         let message = "the workspace or the server has too many calls; repeat this one after the time in `Retry-After`";
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "limit-exceeded", message).retry(busy.retry_after)
+        let rejection = Self::new(StatusCode::TOO_MANY_REQUESTS, "limit-exceeded", message);
+        rejection.because(busy.limit).retry(busy.retry_after)
     }
 }
 
@@ -108,13 +128,14 @@ impl From<Refusal> for Rejection {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.to_string();
         match refusal {
-            Refusal::Unknown => Self::not_found(message),
-            Refusal::Narrowing(_) => Self::new(StatusCode::FORBIDDEN, "denied", message),
+            Refusal::Unknown => Self::not_found(message).because("workspace"),
+            Refusal::Narrowing(_) => Self::new(StatusCode::FORBIDDEN, "denied", message).because("rights"),
             Refusal::Full => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "limit-exceeded", message).retry(Duration::from_secs(5))
+                let rejection = Self::new(StatusCode::SERVICE_UNAVAILABLE, "limit-exceeded", message);
+                rejection.because("max_open_workspaces").retry(Duration::from_secs(5))
             }
             // The cause names paths of the host, which are for the operator's log.
-            Refusal::Failed(_) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message),
+            Refusal::Failed(_) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message).because("failure"),
         }
     }
 }

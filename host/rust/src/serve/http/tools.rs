@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::super::telemetry::Direction;
 use super::reply::{Rejection, json_response};
 use super::{Admitted, Inner};
 use crate::{CallOptions, Outcome, ToolFormat};
@@ -50,7 +51,7 @@ pub(super) async fn list(
     };
     let tools = described.map_err(|cause| lost(&cause))?.map_err(|error| Rejection::not_found(error.message))?;
     let body = format.render(&tools).map_err(|cause| lost(&cause))?;
-    admitted.spend(body.len());
+    admitted.spend(Direction::Sent, body.len());
     Ok(json_response(StatusCode::OK, body))
 }
 
@@ -72,11 +73,12 @@ pub(super) async fn call(
     let arguments = call.arguments.map_or("{}", RawValue::get).to_owned();
     let served = admitted.open().await?;
     // If the client disconnects, this future is dropped, which cancels the call.
-    let outcome: Outcome = served.workspace.call_async(&call.tool, &arguments, CallOptions::dialect(dialect)).await;
+    let options = CallOptions { listener: Some(admitted.record.listener()), ..CallOptions::dialect(dialect) };
+    let outcome: Outcome = served.workspace.call_async(&call.tool, &arguments, options).await;
     let body = serde_json::to_string(&outcome).map_err(|cause| {
         Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", format!("the result cannot be written: {cause}"))
     })?;
-    admitted.spend(body.len());
+    admitted.spend(Direction::Sent, body.len());
     Ok(json_response(StatusCode::OK, body))
 }
 

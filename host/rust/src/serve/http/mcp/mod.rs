@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::limits::{Running, Slot};
+use super::super::telemetry::Direction;
 use super::super::workspaces::Served;
 use super::reply::{Rejection, json_response};
 use super::{Admitted, Inner};
@@ -80,6 +81,8 @@ pub(super) async fn post(
     };
     // The places of a new session, and the end of a stream.
     let (mut slots, mut stream) = (None, None);
+    // The library passes the extensions to the handler of the message.
+    parts.extensions.insert(caller.admitted.record.listener());
     match kind {
         Kind::Ignored => return Ok(StatusCode::ACCEPTED.into_response()),
         Kind::Notification => {}
@@ -185,7 +188,7 @@ impl Caller {
     {
         response.map(|body| {
             Body::new(body.map_frame(move |frame| {
-                self.admitted.spend(frame.data_ref().map_or(0, Bytes::len));
+                self.admitted.spend(Direction::Sent, frame.data_ref().map_or(0, Bytes::len));
                 if let Some(stream) = &stream
                     && self.admitted.grant.check_budgets().is_err()
                 {
