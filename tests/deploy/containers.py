@@ -3,7 +3,9 @@ can write to, a user without a name, no capabilities, the usual filter of system
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -17,7 +19,6 @@ from common import DEPLOY, NO_HASH, ROOT, Document, Failed, Skipped, expect, out
 from configurations import until_it_serves
 
 USER = 65532
-SECCOMP = Path("/usr/share/containers/seccomp.json")
 
 
 class Image:
@@ -51,7 +52,16 @@ class Image:
         name = self.buildah("from", *signature, "--pull-never", "paddock:test").strip()
         mounted = self.buildah("mount", name).strip()
         output("cp", "-a", mounted, into)
+        self.buildah("umount", name)
         self.buildah("rm", name)
+
+
+@functools.cache
+def image_of(paddock: Path) -> Image:
+    """Returns the image, which is built once."""
+    home = tempfile.mkdtemp(prefix="paddock-image-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return Image(Path(home), paddock)
 
 
 def required(paddock: Path | None) -> Path:
@@ -65,8 +75,8 @@ def required(paddock: Path | None) -> Path:
 
 
 def image_is_as_described(paddock: Path | None) -> str:
+    image = image_of(required(paddock))
     with tempfile.TemporaryDirectory() as directory:
-        image = Image(Path(directory), required(paddock))
         root = Path(directory) / "root"
         image.unpack(root)
         files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
@@ -87,8 +97,8 @@ def image_is_as_described(paddock: Path | None) -> str:
 class Container:
     """A running container."""
 
-    def __init__(self, state: Path, name: str, home: Path, process: subprocess.Popen[bytes]) -> None:
-        self.state, self.name, self.home, self.process = state, name, home, process
+    def __init__(self, state: Path, name: str, volumes: dict[str, Path], process: subprocess.Popen[bytes]) -> None:
+        self.state, self.name, self.volumes, self.process = state, name, volumes, process
         self.pid = json.loads(output(tool("runc"), "--root", state, "state", name))["pid"]
 
     def inside(self, *command: str | Path) -> list[str]:
@@ -113,20 +123,19 @@ class Container:
 
 @contextlib.contextmanager
 def running(paddock: Path, configuration: str, arguments: list[str], volumes: dict[str, tuple[int, int, int]],
-            is_directory: bool) -> Iterator[Container]:
-    """Runs the image. `volumes` has the owner, the group and the mode of the directory at each mount path. The configuration
-    is a directory with links, as kubelet mounts a ConfigMap, or a single file."""
+            is_directory: bool, shared: dict[str, Path] | None = None) -> Iterator[Container]:
+    """Runs the image. `volumes` has the owner, the group and the mode of the directory at each mount path, and `shared` has
+    those of them that exist. The configuration is a directory with links, as kubelet mounts a ConfigMap, or a single file."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         # The user of the container has to enter it.
         home.chmod(0o755)
-        image = Image(home / "image", paddock) if (home / "image").mkdir() is None else None
-        assert image
-        bundle = home / "bundle"
+        image, bundle = image_of(paddock), home / "bundle"
         bundle.mkdir()
         image.unpack(bundle / "rootfs")
         libraries(paddock, bundle / "rootfs")
-        mounts = {mount: volume(home, mount, *rights) for mount, rights in volumes.items()}
+        mounts = {mount: (shared or {}).get(mount) or volume(home, mount, *rights) for mount, rights in volumes.items()}
+        own = dict(mounts)
         mounts |= mounted_configuration(home, configuration, is_directory)
         output(tool("runc"), "spec", "-b", bundle)
         specification = json.loads((bundle / "config.json").read_text())
@@ -138,7 +147,7 @@ def running(paddock: Path, configuration: str, arguments: list[str], volumes: di
             process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=writer, stderr=writer)
         try:
             until_it_serves(process, log)
-            yield Container(home / "state", name, home, process)
+            yield Container(home / "state", name, own, process)
         except (Failed, subprocess.SubprocessError) as cause:
             raise Failed(f"{cause}\n{log.read_text()[-2000:]}") from cause
         finally:
@@ -189,13 +198,18 @@ def restrict(specification: Document, image: Document, arguments: list[str], mou
         specification["mounts"].append({
             "destination": target, "type": "bind", "source": str(source), "options": ["bind", rights, "nosuid", "nodev"],
         })
-    if SECCOMP.exists():
-        specification["linux"]["seccomp"] = filter_of_system_calls()
+    if profile := filter_of_engines():
+        specification["linux"]["seccomp"] = filter_of_system_calls(json.loads(profile.read_text()))
 
 
-def filter_of_system_calls() -> Document:
-    """Returns the filter that container engines install by default, for a process without capabilities."""
-    profile = json.loads(SECCOMP.read_text())
+def filter_of_engines() -> Path | None:
+    """Returns the file with the default filter of podman and buildah, which comes with the latter."""
+    file = Path(tool("buildah")).parent.parent / "share/containers/seccomp.json"
+    return file if file.exists() else None
+
+
+def filter_of_system_calls(profile: Document) -> Document:
+    """Returns the filter of a process without capabilities."""
 
     def applies(rule: Document) -> bool:
         included, excluded = rule.get("includes") or {}, rule.get("excludes") or {}

@@ -9,17 +9,25 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import yaml
 
 from common import DEPLOY, Failed, document, expect, output, tool
 from compose import COMPOSE, proxy_configuration
-from containers import SECCOMP, USER, Container, required, running, with_token
+from containers import USER, Container, filter_of_engines, required, running, with_token
 from kubernetes import rendered, scaled_metric
 
 POD = "Host: paddock-0.paddock-pods.paddock.svc:8710"
 SERVER = "http://127.0.0.1:8710"
+# With `fsGroup`, volumes belong to root and to the group.
+OF_GROUP = {
+    "/srv/workspaces": (0, USER, 0o2775), "/var/lib/paddock": (0, USER, 0o2775), "/var/cache/paddock": (0, USER, 0o2777),
+}
+# Edits of each pod.
+EDITS = 40
 # Connections of one client that the proxy permits, and more than that.
 PERMITTED, ATTEMPTED = 64, 70
 
@@ -29,10 +37,7 @@ def pod_works(paddock: Path | None) -> str:
     paddock = required(paddock)
     found = rendered("base")
     configuration, token = with_token(paddock, found.only("ConfigMap")["data"]["serve.yaml"])
-    # With `fsGroup`, volumes belong to root and to the group.
-    of_group = (0, USER, 0o2775)
-    volumes = {"/srv/workspaces": of_group, "/var/lib/paddock": of_group, "/var/cache/paddock": (0, USER, 0o2777)}
-    with running(paddock, configuration, found.pod["containers"][0]["args"], volumes, is_directory=True) as container:
+    with running(paddock, configuration, found.pod["containers"][0]["args"], OF_GROUP, is_directory=True) as container:
         workspace(container)
         probes(container)
         changes(container, SERVER, token, "-H", POD)
@@ -40,12 +45,58 @@ def pod_works(paddock: Path | None) -> str:
         counters(container)
         confined(container)
         elapsed = ends(container, found.configuration["limits"]["shutdown_ms"] / 1000)
-    filtered = "the filter of system calls" if SECCOMP.exists() else f"no filter of system calls, because there is no {SECCOMP}"
+    filtered = "with the filter of system calls" if filter_of_engines() else "without a filter of system calls"
     return f"{filtered}; ended in {elapsed:.1f} s"
 
 
+def replicas_work(paddock: Path | None) -> str:
+    """Runs two pods over the same volumes, which edit one file, and kills one of them. Each edit that was reported is in the
+    file, and the other pod goes on."""
+    paddock = required(paddock)
+    found = rendered("base")
+    configuration, token = with_token(paddock, found.only("ConfigMap")["data"]["serve.yaml"])
+    pod = partial(running, paddock, configuration, found.pod["containers"][0]["args"], OF_GROUP, True)
+    with pod() as first:
+        workspace(first)
+        shared = {mount: first.volumes[mount] for mount in ["/srv/workspaces", "/var/lib/paddock"]}
+        file = shared["/srv/workspaces"] / "team-a/a.txt"
+        file.write_text("end\n")
+        os.chown(file, USER, USER)
+        with pod(shared) as second, ThreadPoolExecutor() as threads:
+            lines = [threads.submit(edits, each, name, token) for each, name in [(first, "first"), (second, "second")]]
+            deadline = time.monotonic() + 60
+            while file.read_text().count("second") < EDITS // 2:
+                expect(time.monotonic() < deadline, "the second pod makes no edits")
+                time.sleep(0.01)
+            second.end("KILL")
+            first_lines, second_lines = (each.result() for each in lines)
+        written = file.read_text().splitlines()
+        expect(len(first_lines) == EDITS and len(second_lines) < EDITS, f"{len(first_lines)}, {len(second_lines)} edits")
+        lost = {*first_lines, *second_lines} - set(written)
+        expect(not lost and len(written) == len(set(written)), f"lost {lost}, written {written}")
+        # The last call of the killed pod may have been made without an answer.
+        expect(len(written) - 1 - len(first_lines) - len(second_lines) in (0, 1), f"written {written}")
+    return f"{len(first_lines)} and {len(second_lines)} edits, none lost"
+
+
+def edits(container: Container, name: str, token: str) -> list[str]:
+    """Inserts lines into one file, and returns those that the pod reported, until it does not answer."""
+    reported = []
+    for index in range(EDITS):
+        line = f"{name}-{index}"
+        arguments = {"path": "a.txt", "edits": [{"old_text": "end", "new_text": f"{line}\nend"}]}
+        body = {"tool": "edit_file", "arguments": arguments}
+        try:
+            status, text = container.request(f"{SERVER}/w/team-a/call", "-H", POD, "-H", f"Authorization: Bearer {token}", body=body)
+        except Failed:
+            break
+        expect(status == 200 and json.loads(text)["ok"], f"{line}: {status} {text}")
+        reported.append(line)
+    return reported
+
+
 def workspace(container: Container) -> None:
-    directory = container.home / "volumes/srv-workspaces/team-a"
+    directory = container.volumes["/srv/workspaces"] / "team-a"
     directory.mkdir()
     os.chown(directory, USER, USER)
 
@@ -67,7 +118,7 @@ def changes(container: Container, server: str, token: str, *options: str) -> Non
 
     call("write_file", path="notes/a.md", content="one\n")
     call("edit_file", path="notes/a.md", edits=[{"old_text": "one", "new_text": "two"}])
-    file = container.home / "volumes/srv-workspaces/team-a/notes/a.md"
+    file = container.volumes["/srv/workspaces"] / "team-a/notes/a.md"
     expect(file.read_text() == "two\n" and file.stat().st_uid == USER, "the change is not in the volume")
     content = call("read_file", path="notes/a.md")["content"]
     expect(content == "two", f"the file is read as {content!r}")
@@ -78,10 +129,9 @@ def changes(container: Container, server: str, token: str, *options: str) -> Non
 
 
 def own_directories(container: Container) -> None:
-    volumes = container.home / "volumes"
-    for path in ["var-lib-paddock/state/team-a", "var-lib-paddock/audit/team-a.jsonl", "var-lib-paddock/own/locks"]:
-        expect((volumes / path).exists(), f"there is no {path}")
-    compiled = list((volumes / "var-cache-paddock/code").glob("*.cwasm"))
+    for path in ["state/team-a", "audit/team-a.jsonl", "own/locks"]:
+        expect((container.volumes["/var/lib/paddock"] / path).exists(), f"there is no {path}")
+    compiled = list((container.volumes["/var/cache/paddock"] / "code").glob("*.cwasm"))
     expect(len(compiled) == 1, f"the cache has {compiled}")
 
 
@@ -100,7 +150,7 @@ def confined(container: Container) -> None:
     expect(status["Uid"].split() == [str(USER)] * 4, f"users {status['Uid']}")
     expect(all(int(status[name], 16) == 0 for name in ["CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"]), "it has capabilities")
     expect(status["NoNewPrivs"] == "1", "it may gain privileges")
-    expect(not SECCOMP.exists() or status["Seccomp"] == "2", "it has no filter of system calls")
+    expect(not filter_of_engines() or status["Seccomp"] == "2", "it has no filter of system calls")
     mounts = Path(f"/proc/{container.pid}/mountinfo").read_text().splitlines()
     root = next(line.split()[5] for line in mounts if line.split()[4] == "/")
     expect("ro" in root.split(","), f"the root file system is mounted {root}")
