@@ -7,7 +7,9 @@ from pathlib import Path
 
 import yaml
 
-from common import DEPLOY, Document, document, expect, image_configuration, is_below, memory_of, output, refuses, seconds_after_shutdown, tool
+from common import (
+    DEPLOY, Document, document, expect, image_configuration, is_below, memory_of, output, refuses, seconds_after_shutdown, tool,
+)
 from kubernetes import certificate
 
 COMPOSE = DEPLOY / "compose/compose.yaml"

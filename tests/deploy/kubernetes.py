@@ -11,7 +11,10 @@ import jsonschema
 import kubernetes_validate
 import yaml
 
-from common import DEPLOY, Document, Failed, Skipped, document, documents, expect, image_configuration, is_below, memory_of, output, refuses, seconds_after_shutdown, tool
+from common import (
+    DEPLOY, Document, Failed, Skipped, document, documents, expect, image_configuration, is_below, memory_of, output, refuses,
+    seconds_after_shutdown, tool,
+)
 
 # Versions of the schemas: the newest that the package has, and an older one.
 VERSIONS = ["1.34", "1.37"]
@@ -138,12 +141,13 @@ def agrees(found: Rendered) -> str:
     configuration, pod, server = found.configuration, found.pod, found.only("StatefulSet")
     (container,) = pod["containers"]
     labels = server["spec"]["template"]["metadata"]["labels"]
-    selectors = [server["spec"]["selector"]["matchLabels"], found.only("PodDisruptionBudget")["spec"]["selector"]["matchLabels"]]
+    selectors = [each["spec"]["selector"]["matchLabels"] for each in [server, found.only("PodDisruptionBudget")]]
     selectors += [each["spec"]["selector"] for each in found.documents if each["kind"] == "Service"]
     selectors += [spread["labelSelector"]["matchLabels"] for spread in pod["topologySpreadConstraints"]]
     policy = found.only("NetworkPolicy")["spec"]
     selectors.append(policy["podSelector"]["matchLabels"])
-    expect(all(selector and selector.items() <= labels.items() for selector in selectors), f"selectors {selectors}, labels {labels}")
+    fit = all(selector and selector.items() <= labels.items() for selector in selectors)
+    expect(fit, f"selectors {selectors}, labels {labels}")
     expect("Egress" in policy["policyTypes"] and not policy.get("egress"), "the server may open connections")
 
     port = int(configuration["listen"].rsplit(":", 1)[1])
@@ -206,12 +210,14 @@ def scaling(found: Rendered) -> None:
     expect(hosts <= set(configuration["hosts"]), f"`hosts` lacks {hosts - set(configuration['hosts'])}")
     (metric,) = [each["pods"] for each in scaler["metrics"] if each["type"] == "Pods"]
     expect(configuration["metrics"] is True, "the counters are not published")
-    expect(0 < int(metric["target"]["averageValue"]) < configuration["limits"]["max_calls"], "calls are refused before a replica is added")
+    is_early = 0 < int(metric["target"]["averageValue"]) < configuration["limits"]["max_calls"]
+    expect(is_early, "calls are refused before a replica is added")
     (rule,) = document(DEPLOY / "kubernetes/prometheus/adapter.yaml")["rules"]
     expect(rule["seriesQuery"].startswith(metric["metric"]["name"] + "{"), "the adapter provides another metric")
     (job,) = document(DEPLOY / "kubernetes/prometheus/scrape.yaml")["scrape_configs"]
     (address,) = [each for each in job["relabel_configs"] if each.get("target_label") == "__address__"]
-    addresses = {address["replacement"].replace("$1", f"{server['metadata']['name']}-{index}") for index in range(scaler["maxReplicas"])}
+    names = [f"{server['metadata']['name']}-{index}" for index in range(scaler["maxReplicas"])]
+    addresses = {address["replacement"].replace("$1", name) for name in names}
     expect({each.rsplit(":", 1)[0] for each in addresses} == pods, f"Prometheus asks {addresses}")
 
 
@@ -271,7 +277,8 @@ def closed(schema: Document) -> Document:
 
 
 def workload_agrees() -> str:
-    (workload,) = [each for each in documents((DEPLOY / "wasmcloud/workload.yaml").read_text()) if each["kind"] == "WorkloadDeployment"]
+    objects = documents((DEPLOY / "wasmcloud/workload.yaml").read_text())
+    (workload,) = [each for each in objects if each["kind"] == "WorkloadDeployment"]
     spec = workload["spec"]["template"]["spec"]
     (component,) = spec["components"]
     mounts = {mount["mountPath"]: mount["name"] for mount in component["localResources"]["volumeMounts"]}

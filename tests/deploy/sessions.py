@@ -87,7 +87,8 @@ def edits(container: Container, name: str, token: str) -> list[str]:
         arguments = {"path": "a.txt", "edits": [{"old_text": "end", "new_text": f"{line}\nend"}]}
         body = {"tool": "edit_file", "arguments": arguments}
         try:
-            status, text = container.request(f"{SERVER}/w/team-a/call", "-H", POD, "-H", f"Authorization: Bearer {token}", body=body)
+            options = ["-H", POD, "-H", f"Authorization: Bearer {token}"]
+            status, text = container.request(f"{SERVER}/w/team-a/call", *options, body=body)
         except Failed:
             break
         expect(status == 200 and json.loads(text)["ok"], f"{line}: {status} {text}")
