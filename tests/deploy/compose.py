@@ -44,7 +44,8 @@ def compose_agrees() -> str:
     compose, configuration = document(COMPOSE), document(DEPLOY / "compose/serve.yaml")
     server, proxy = compose["services"]["paddock"], compose["services"]["proxy"]
     for service in [server, proxy]:
-        expect(service["read_only"] and service["cap_drop"] == ["ALL"], "a service has capabilities or a root that it can write to")
+        is_strict = service["read_only"] and service["cap_drop"] == ["ALL"]
+        expect(is_strict, "a service has capabilities, or a root file system that it can write to")
         expect("no-new-privileges:true" in service["security_opt"], "a service may gain privileges")
         for each in service["configs"]:
             expect((COMPOSE.parent / compose["configs"][each["source"]]["file"]).is_file(), f"there is no file for {each}")
