@@ -34,17 +34,19 @@ impl OverStdio {
     fn send_text(&mut self, text: &str, is_answered: bool) -> Vec<Value> {
         writeln!(self.input, "{}", text.replace('\n', " ")).unwrap();
         let mut messages = Vec::new();
-        while is_answered {
+        if !is_answered {
+            return messages;
+        }
+        loop {
             let mut line = String::new();
             self.output.read_line(&mut line).unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
             let is_answer = message.is_array() || message.get("method").is_none();
             messages.push(message);
             if is_answer {
-                break;
+                return messages;
             }
         }
-        messages
     }
 }
 

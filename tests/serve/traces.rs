@@ -28,9 +28,11 @@ const PARENT: &str = "b7ad6b7169203331";
 #[derive(Clone)]
 struct Collector {
     address: SocketAddr,
-    /// Paths and bodies of requests.
-    received: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    received: Arc<Mutex<Vec<Received>>>,
 }
+
+/// Path and body of a request.
+type Received = (String, Vec<u8>);
 
 impl Collector {
     fn start() -> Self {

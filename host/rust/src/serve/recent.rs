@@ -196,7 +196,7 @@ mod tests {
             dialect: "paddock".to_owned(),
             tool: number.to_string(),
             operation: None,
-            paths: ["y".repeat(MAX_CHARS), "z".repeat(10_000)].repeat(500),
+            paths: ["y".repeat(MAX_CHARS), "z".repeat(10_000)].into_iter().cycle().take(1000).collect(),
             redacted: 3,
             bytes: 0,
             lines: None,
