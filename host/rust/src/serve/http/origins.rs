@@ -94,7 +94,9 @@ mod tests {
 
     fn is_permitted(listen: &str, headers: &[(&'static str, &str)]) -> bool {
         let mut map = HeaderMap::new();
-        headers.iter().for_each(|(name, value)| drop(map.append(*name, value.parse().unwrap())));
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
         let (hosts, origins) = (["paddock.example".to_owned()], ["https://app.example".to_owned()]);
         Origins::new(listen.parse().unwrap(), &hosts, &origins, None).check(&Uri::default(), &map).is_ok()
     }
@@ -136,7 +138,9 @@ mod tests {
         let is_permitted = |method: Method, headers: &[(&'static str, &str)]| {
             let mut map = HeaderMap::new();
             map.insert("host", "localhost:8710".parse().unwrap());
-            headers.iter().for_each(|(name, value)| drop(map.append(*name, value.parse().unwrap())));
+            for (name, value) in headers {
+                map.append(*name, value.parse().unwrap());
+            }
             origins.check_same(&method, &Uri::default(), &map).is_ok()
         };
         for origin in ["http://localhost:8710", "https://localhost:8710", "https://files.example"] {
