@@ -66,19 +66,20 @@ struct Annotations<'t> {
 }
 
 pub(crate) fn mcp(tools: &[Tool]) -> Vec<McpTool<'_>> {
-    let tool = |tool| {
-        let Tool { name, title, description, input_schema, output_schema, read_only, destructive, idempotent } = tool;
-        let annotations = Annotations {
-            title,
-            read_only_hint: *read_only,
-            destructive_hint: *destructive,
-            idempotent_hint: *idempotent,
-            open_world_hint: false,
-        };
-        let [input_schema, output_schema] = [input_schema, output_schema].map(|schema| schema_of(schema));
-        McpTool { name, title, description, input_schema, output_schema, annotations }
+    tools.iter().map(mcp_tool).collect()
+}
+
+fn mcp_tool(tool: &Tool) -> McpTool<'_> {
+    let Tool { name, title, description, input_schema, output_schema, read_only, destructive, idempotent } = tool;
+    let annotations = Annotations {
+        title,
+        read_only_hint: *read_only,
+        destructive_hint: *destructive,
+        idempotent_hint: *idempotent,
+        open_world_hint: false,
     };
-    tools.iter().map(tool).collect()
+    let [input_schema, output_schema] = [input_schema, output_schema].map(|schema| schema_of(schema));
+    McpTool { name, title, description, input_schema, output_schema, annotations }
 }
 
 fn schema_of(schema: &str) -> Box<RawValue> {

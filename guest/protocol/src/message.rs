@@ -108,7 +108,8 @@ pub fn parse(text: &[u8]) -> Message<'_> {
     if text.first() == Some(&b'[') {
         return serde_json::from_slice(text).map_or_else(|_| refused(text, None), Message::Batch);
     }
-    let Ok(Envelope { jsonrpc: Some(version), id, method, params, result, error }) = serde_json::from_slice(text) else {
+    let Ok(Envelope { jsonrpc: Some(version), id, method, params, result, error }) = serde_json::from_slice(text)
+    else {
         return refused(text, None);
     };
     match (method, id) {

@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn an_outcome_is_one_line_whatever_the_tools_return() {
-        let outcome = Outcome { result: "{\n\"a\": \"\\n\"}\r\n".to_owned(), text: "a\nb".to_owned(), ..Outcome::default() };
+        let outcome =
+            Outcome { result: "{\n\"a\": \"\\n\"}\r\n".to_owned(), text: "a\nb".to_owned(), ..Outcome::default() };
         let json = outcome.to_json();
         assert_eq!(json, r#"{"ok":true,"result":{"a":"\n"},"text":"a\nb","changes":[]}"#);
         let broken = Outcome { result: "{".to_owned(), ..Outcome::default() };

@@ -71,7 +71,9 @@ fn is_wrong(method: &str, members: &Map<String, Value>) -> bool {
     let is_text = |value: &Value, name: &str| value.get(name).is_some_and(Value::is_string);
     is_meta_wrong
         || match method {
-            "initialize" => !members.get("clientInfo").is_some_and(|info| is_text(info, "name") && is_text(info, "version")),
+            "initialize" => {
+                !members.get("clientInfo").is_some_and(|info| is_text(info, "name") && is_text(info, "version"))
+            }
             "tools/call" => members.get("arguments").is_some_and(Value::is_null),
             "server/discover" => members.keys().any(|name| name != "_meta"),
             _ => false,

@@ -70,7 +70,8 @@ impl Arguments {
         let mut parsed = Self { dialect: dialect.to_owned(), format: Format::default(), others: Vec::new() };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
-            let (name, value) = argument.split_once('=').map_or((argument.as_str(), None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                argument.split_once('=').map_or((argument.as_str(), None), |(name, value)| (name, Some(value)));
             let mut value = || {
                 let value = value.or_else(|| arguments.next().map(String::as_str));
                 value.ok_or_else(|| CommandError::Usage(format!("`{name}` needs a value")))
@@ -79,7 +80,9 @@ impl Arguments {
                 "--dialect" => parsed.dialect = value()?.to_owned(),
                 "--format" if has_format => parsed.format = Format::named(value()?).map_err(CommandError::Usage)?,
                 _ if name.starts_with("--") => {
-                    return Err(CommandError::Usage(format!("there is no option `{name}`; the engine opens directories")));
+                    return Err(CommandError::Usage(format!(
+                        "there is no option `{name}`; the engine opens directories"
+                    )));
                 }
                 _ => parsed.others.push(argument.clone()),
             }
@@ -125,9 +128,7 @@ fn batch(
     for_each_line(stdin, |line| {
         let outcome = match line {
             Line::Text(line) => call_line(tools, dialect, &line),
-            Line::TooLong(_) => {
-                Outcome::invalid_argument(format!("a line may have at most {MAX_MESSAGE_BYTES} bytes"))
-            }
+            Line::TooLong(_) => Outcome::invalid_argument(format!("a line may have at most {MAX_MESSAGE_BYTES} bytes")),
         };
         is_ok &= outcome.error.is_none();
         print(stdout, &outcome.to_json())

@@ -97,9 +97,11 @@ fn no_state_directory(name: &str) -> Outcome {
 
 fn unfinished_change(name: &str) -> Outcome {
     let message = format!("cannot call `{name}`: a change is unfinished, and the server has no state directory");
-    Outcome::failed(Failure::new("io", message).with_hint(
-        "the person who runs the server has to finish the change by a call in the program that began it",
-    ))
+    Outcome::failed(
+        Failure::new("io", message).with_hint(
+            "the person who runs the server has to finish the change by a call in the program that began it",
+        ),
+    )
 }
 
 fn not_locked(name: &str, error: &LockError) -> Outcome {

@@ -37,7 +37,8 @@ impl Settings {
         let seconds = |(name, default, range): (&str, u64, RangeInclusive<u64>)| {
             let Some(value) = variable(name) else { return Ok(default) };
             let seconds = value.parse().ok().filter(|seconds| range.contains(seconds));
-            seconds.ok_or_else(|| format!("{name}: `{value}` is not a number from {} to {}", range.start(), range.end()))
+            seconds
+                .ok_or_else(|| format!("{name}: `{value}` is not a number from {} to {}", range.start(), range.end()))
         };
         let times = Times { lease_ms: seconds(LEASE)? * 1000, wait_ms: seconds(WAIT)? * 1000 };
         Ok(Self { http: Config::read(&variable)?, times })

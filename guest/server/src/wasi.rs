@@ -44,7 +44,8 @@ fn run() -> Result<bool, String> {
     let settings = settings()?;
     let arguments: Vec<String> = get_arguments().into_iter().skip(1).collect();
     let (tools, dialect) = (tools(&settings), &settings.http.dialect);
-    command::run(&tools, dialect, &arguments, &mut stdin().lock(), &mut stdout().lock()).map_err(|error| error.to_string())
+    command::run(&tools, dialect, &arguments, &mut stdin().lock(), &mut stdout().lock())
+        .map_err(|error| error.to_string())
 }
 
 impl wasip2::exports::http::incoming_handler::Guest for Component {

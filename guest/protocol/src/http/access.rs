@@ -31,7 +31,9 @@ fn check_host(config: &Config, head: &Head<'_>) -> Result<(), Rejection> {
     let mut hosts = hosts.chain(head.authority).peekable();
     match hosts.peek().is_some() && hosts.all(|host| is_permitted(config, host)) {
         true => Ok(()),
-        false => Err(Rejection::forbidden("the header `Host` is missing or not permitted: PADDOCK_HOSTS lists those that are")),
+        false => Err(Rejection::forbidden(
+            "the header `Host` is missing or not permitted: PADDOCK_HOSTS lists those that are",
+        )),
     }
 }
 
@@ -84,7 +86,9 @@ mod tests {
     #[test]
     fn only_permitted_hosts_pass() {
         let config = Config { hosts: vec!["paddock.example".into(), "other:81".into()], ..Config::default() };
-        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:1234", "[::1]:80", "[::1]", "Paddock.Example:443", "other:81"] {
+        for host in
+            ["localhost", "LOCALHOST:80", "127.0.0.1:1234", "[::1]:80", "[::1]", "Paddock.Example:443", "other:81"]
+        {
             assert!(is_admitted(&config, None, &[("Host", host)]) && is_admitted(&config, Some(host), &[]), "{host}");
         }
         for host in [
@@ -133,7 +137,8 @@ mod tests {
             is_admitted(&config, Some("localhost"), &headers)
         };
         assert!(is_admitted(&["Bearer 0123456789abcdef"]) && is_admitted(&["bearer  0123456789abcdef"]));
-        for value in ["", "Bearer", "Bearer ", "Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Basic 0123456789abcdef"]
+        for value in
+            ["", "Bearer", "Bearer ", "Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Basic 0123456789abcdef"]
         {
             assert!(!is_admitted(&[value]), "{value}");
         }

@@ -34,9 +34,7 @@ pub(super) fn answer(
     match parse(&body) {
         Message::Request(request) => Ok(answer_request(&Server::new(tools, dialect), &request, head)),
         Message::Notification => Ok(Response::empty(202)),
-        Message::Response => {
-            refused(&RpcError::invalid_request("the server asks nothing, and accepts no responses"))
-        }
+        Message::Response => refused(&RpcError::invalid_request("the server asks nothing, and accepts no responses")),
         Message::Batch(_) => refused(&RpcError::invalid_request(
             "batches are not supported over HTTP; send each message in a request of its own",
         )),

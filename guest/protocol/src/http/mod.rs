@@ -88,9 +88,8 @@ impl<'t, T: Tools> HttpServer<'t, T> {
 /// Reads a body of JSON.
 fn read_json(head: &Head<'_>, read: ReadBody<'_>) -> Result<Vec<u8>, Rejection> {
     head.require_json()?;
-    let too_large = || {
-        Rejection::new(413, "too-large", format!("the body of a request may have at most {MAX_BODY_BYTES} bytes"))
-    };
+    let too_large =
+        || Rejection::new(413, "too-large", format!("the body of a request may have at most {MAX_BODY_BYTES} bytes"));
     // The header may announce more than the client ever sends.
     if head.content_length()? > MAX_BODY_BYTES {
         return Err(too_large());

@@ -46,7 +46,8 @@ impl Response {
 
     fn new(status: u16, content_type: &str, body: Vec<u8>) -> Self {
         // The answer must be neither cached nor taken for another type.
-        let headers = [("content-type", content_type), ("cache-control", "no-store"), ("x-content-type-options", "nosniff")];
+        let headers =
+            [("content-type", content_type), ("cache-control", "no-store"), ("x-content-type-options", "nosniff")];
         Self { status, headers: headers.map(|(name, value)| (name, value.to_owned())).to_vec(), body }
     }
 }

@@ -35,7 +35,8 @@ impl Sent {
         let tools = TestTools::default();
         let head =
             Head { method: self.method, target: self.target, authority: Some("localhost:80"), headers: &self.headers };
-        let mut read = |max: usize| if self.body.len() > max { Err(BodyError::TooLarge) } else { Ok(self.body.clone()) };
+        let mut read =
+            |max: usize| if self.body.len() > max { Err(BodyError::TooLarge) } else { Ok(self.body.clone()) };
         HttpServer::new(config, &tools).answer(&head, &mut read)
     }
 }

@@ -22,7 +22,8 @@ impl<'t> Client<'t> {
     }
 
     fn initialize(&mut self, revision: &str) {
-        let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}});
+        let params =
+            json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}});
         let answer = self.ask(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
         assert_eq!(answer["result"]["protocolVersion"], revision, "{answer}");
         assert_eq!(self.line(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#), None);
@@ -109,13 +110,24 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i32>().prop_map(Value::from),
-        prop::sample::select(vec!["2.0", "ping", "initialize", "tools/call", "tools/list", "server/discover", "echo", ""])
-            .prop_map(Value::from),
+        prop::sample::select(vec![
+            "2.0",
+            "ping",
+            "initialize",
+            "tools/call",
+            "tools/list",
+            "server/discover",
+            "echo",
+            ""
+        ])
+        .prop_map(Value::from),
     ];
-    let names = vec!["jsonrpc", "id", "method", "params", "result", "error", "name", "arguments", "_meta", "protocolVersion"];
+    let names =
+        vec!["jsonrpc", "id", "method", "params", "result", "error", "name", "arguments", "_meta", "protocolVersion"];
     let value = leaf.prop_recursive(4, 24, 6, move |inner| {
         let members = prop::collection::vec((prop::sample::select(names.clone()), inner.clone()), 0..6);
-        let object = members.prop_map(|members| members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        let object =
+            members.prop_map(|members| members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
         prop_oneof![object.prop_map(Value::Object), prop::collection::vec(inner, 0..4).prop_map(Value::from)]
     });
     let value = value.prop_map(|mut value| {

@@ -147,7 +147,10 @@ fn a_reading_call_recovers_from_a_crashed_one() {
     let directory = with_names(&["held-5000-0000000000000001"]);
     let busy = call(&directory, "read").error.unwrap();
     assert_eq!(busy.code, "limit-exceeded");
-    assert_eq!(call(&directory, "write").error.unwrap(), Failure { message: busy.message.replace("read", "write"), ..busy });
+    assert_eq!(
+        call(&directory, "write").error.unwrap(),
+        Failure { message: busy.message.replace("read", "write"), ..busy }
+    );
 }
 
 #[test]

@@ -43,7 +43,8 @@ impl LockDirectory for OnDisk {
         thread::yield_now();
         let second = self.list()?;
         // An entry that was in the directory only for a part of the time may be in the list.
-        let may_be_missing = |name: &String| !(first.contains(name) && second.contains(name)) && SystemClock.random() % 2 == 0;
+        let may_be_missing =
+            |name: &String| !(first.contains(name) && second.contains(name)) && SystemClock.random() % 2 == 0;
         Ok(first.union(&second).filter(|name| !may_be_missing(name)).cloned().collect())
     }
 
