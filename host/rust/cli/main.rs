@@ -17,6 +17,8 @@ mod component;
 mod history;
 mod mcp;
 mod memory;
+#[cfg(any(target_env = "musl", all(test, target_os = "linux")))]
+mod musl;
 mod overlay;
 mod policy;
 mod progress;
