@@ -1,5 +1,6 @@
 // A session with `paddock-mcp.wasm` in an engine, through the official client: reads, searches, edits, a patch, failures.
-// Over HTTP also the plain JSON interface, requests of the stateless revision, refused requests, and edits at the same time.
+// Over HTTP also the plain JSON interface, requests of the stateless revision, refused requests, and edits at the same time;
+// `PADDOCK_TEST_TOKEN` has the token of the server.
 // Usage: node engine.js WORKSPACE http URL
 //        node engine.js WORKSPACE stdio COMMAND [ARGUMENT...]
 
@@ -15,6 +16,7 @@ import { check } from "./check.js";
 const [directory, kind, ...target] = process.argv.slice(2);
 const file = (name) => join(directory, name);
 const STATELESS = "2026-07-28";
+const AUTHORIZATION = `Bearer ${process.env.PADDOCK_TEST_TOKEN}`;
 /** Number of clients that edit one file at the same time. */
 const CLIENTS = 16;
 
@@ -22,7 +24,8 @@ async function connect() {
   const client = new Client({ name: "paddock-engine", version: "1.0.0" });
   const [first, ...others] = target;
   const stdio = () => new StdioClientTransport({ command: first, args: others, env: { ...process.env } });
-  await client.connect(kind === "http" ? new StreamableHTTPClientTransport(new URL("/mcp", first)) : stdio());
+  const http = () => new StreamableHTTPClientTransport(new URL("/mcp", first), { requestInit: { headers: { authorization: AUTHORIZATION } } });
+  await client.connect(kind === "http" ? http() : stdio());
   return client;
 }
 
@@ -103,7 +106,8 @@ async function session(client) {
 function send(method, path, headers, body = "") {
   return new Promise((resolve, reject) => {
     const url = new URL(path, target[0]);
-    const sent = httpRequest(url, { method, headers: { "content-type": "application/json", ...headers } }, (response) => {
+    const all = { "content-type": "application/json", authorization: AUTHORIZATION, ...headers };
+    const sent = httpRequest(url, { method, headers: all }, (response) => {
       const chunks = [];
       response.on("data", (chunk) => chunks.push(chunk)).on("error", reject);
       response.on("end", () => resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() }));
@@ -141,12 +145,14 @@ async function overHttp() {
     assert.deepEqual([refused.status, refused.error.code], [400, -32020]);
   });
 
-  await check("refuses other hosts and origins, types, methods, and large bodies", async () => {
+  await check("refuses other hosts and origins, tokens, types, methods, and large bodies", async () => {
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     for (const [status, headers] of [
       [200, {}],
       [403, { host: "evil.example" }],
       [403, { origin: "https://evil.example" }],
+      [401, { authorization: "Bearer 0123456789abcdef" }],
+      [401, { authorization: `${AUTHORIZATION}0` }],
       [415, { "content-type": "text/plain" }],
     ]) {
       assert.equal((await post("/mcp", ping, headers)).status, status, JSON.stringify(headers));

@@ -9,9 +9,10 @@ use super::reply::Rejection;
 /// origin's host.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Fails unless the request has one permitted host, no origin that is not permitted, and the token, if one is needed.
+/// Fails unless the request has one permitted host, no origin that is not permitted, and the token. Without a token in the
+/// configuration, requests are refused unless it permits anonymous ones: an engine does not tell a component on which
+/// address it listens, and some listen on all by default.
 pub(super) fn check(config: &Config, head: &Head<'_>) -> Result<(), Rejection> {
-    head.check_size()?;
     check_host(config, head)?;
     let is_permitted = |origin: &[u8]| {
         std::str::from_utf8(origin).is_ok_and(|origin| config.origins.contains(&origin.trim().to_ascii_lowercase()))
@@ -19,7 +20,13 @@ pub(super) fn check(config: &Config, head: &Head<'_>) -> Result<(), Rejection> {
     if !head.values("origin").all(is_permitted) {
         return Err(Rejection::forbidden("the header `Origin` is not permitted: PADDOCK_ORIGINS lists those that are"));
     }
-    config.token.as_ref().map_or(Ok(()), |token| check_token(token, head))
+    match &config.token {
+        Some(token) => check_token(token, head),
+        None if config.is_anonymous => Ok(()),
+        None => Err(Rejection::forbidden(
+            "the server has no token: PADDOCK_TOKEN sets it, and PADDOCK_ANONYMOUS=1 permits requests without one",
+        )),
+    }
 }
 
 fn check_host(config: &Config, head: &Head<'_>) -> Result<(), Rejection> {
@@ -85,7 +92,8 @@ mod tests {
 
     #[test]
     fn only_permitted_hosts_pass() {
-        let config = Config { hosts: vec!["paddock.example".into(), "other:81".into()], ..Config::default() };
+        let config =
+            Config { hosts: vec!["paddock.example".into(), "other:81".into()], is_anonymous: true, ..Config::default() };
         for host in
             ["localhost", "LOCALHOST:80", "127.0.0.1:1234", "[::1]:80", "[::1]", "Paddock.Example:443", "other:81"]
         {
@@ -112,14 +120,15 @@ mod tests {
         assert!(!is_admitted(&config, None, &[]));
         assert!(!is_admitted(&config, Some("localhost"), &[("host", "evil.example")]));
         assert!(!is_admitted(&config, None, &[("host", "localhost"), ("host", "evil.example")]));
-        let any = Config { hosts: vec!["*".into()], ..Config::default() };
+        let any = Config { hosts: vec!["*".into()], ..config };
         assert!(is_admitted(&any, None, &[("host", "evil.example")]));
         assert!(!is_admitted(&any, None, &[("host", "a"), ("origin", "http://a")]));
     }
 
     #[test]
     fn only_permitted_origins_pass() {
-        let config = Config { origins: vec!["https://app.example".into()], ..Config::default() };
+        let config =
+            Config { origins: vec!["https://app.example".into()], is_anonymous: true, ..Config::default() };
         let is_admitted = |origin: &str| is_admitted(&config, Some("localhost"), &[("Origin", origin)]);
         assert!(is_admitted("https://app.example") && is_admitted("HTTPS://App.example"));
         for origin in
@@ -143,5 +152,12 @@ mod tests {
             assert!(!is_admitted(&[value]), "{value}");
         }
         assert!(!is_admitted(&[]) && !is_admitted(&["Bearer 0123456789abcdef", "Bearer 0123456789abcdef"]));
+    }
+
+    #[test]
+    fn a_server_without_a_token_refuses_every_request() {
+        let config = Config::default();
+        assert!(!is_admitted(&config, Some("localhost"), &[]));
+        assert!(!is_admitted(&config, Some("localhost"), &[("authorization", "Bearer ")]));
     }
 }

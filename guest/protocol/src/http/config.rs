@@ -10,8 +10,10 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Permitted values of the header `Origin`, in lower case. A request without this header is permitted.
     pub origins: Vec<String>,
-    /// Token that each request has to have in the header `Authorization`. If it is `None`, no token is needed.
+    /// Token that each request has to have in the header `Authorization`.
     pub token: Option<String>,
+    /// Whether requests without a token are permitted. If it is false and there is no token, every request is refused.
+    pub is_anonymous: bool,
     /// Dialect of requests that name none.
     pub dialect: String,
 }
@@ -26,7 +28,8 @@ impl Config {
     /// | --- | --- | --- |
     /// | `PADDOCK_HOSTS` | list of hosts, separated by commas; `*` permits all | names of the loopback interface |
     /// | `PADDOCK_ORIGINS` | list of origins, separated by commas | none |
-    /// | `PADDOCK_TOKEN` | bearer token of at least 16 bytes | none is needed |
+    /// | `PADDOCK_TOKEN` | bearer token of at least 16 bytes | none: requests are refused |
+    /// | `PADDOCK_ANONYMOUS` | `1` permits requests without a token | `0` |
     /// | `PADDOCK_DIALECT` | dialect, or a list such as `anthropic,paddock:grep,glob` | `paddock` |
     ///
     /// # Errors
@@ -47,8 +50,15 @@ impl Config {
                 "PADDOCK_TOKEN: a token has at least {MIN_TOKEN_BYTES} printable characters of ASCII and no spaces"
             ));
         }
+        let is_anonymous = match variable("PADDOCK_ANONYMOUS").as_deref() {
+            None | Some("" | "0") => false,
+            Some("1") if token.is_none() => true,
+            Some("1") => return Err("PADDOCK_ANONYMOUS: with PADDOCK_TOKEN, requests need the token".to_owned()),
+            Some(value) => return Err(format!("PADDOCK_ANONYMOUS: `{value}` is neither `0` nor `1`")),
+        };
         let dialect = variable("PADDOCK_DIALECT").filter(|dialect| !dialect.is_empty());
-        Ok(Self { hosts, origins, token, dialect: dialect.unwrap_or_else(|| DIALECT.to_owned()) })
+        let dialect = dialect.unwrap_or_else(|| DIALECT.to_owned());
+        Ok(Self { hosts, origins, token, is_anonymous, dialect })
     }
 }
 
@@ -81,10 +91,22 @@ mod tests {
             hosts: vec!["paddock.example".to_owned(), "b:80".to_owned()],
             origins: vec!["https://app.example".to_owned()],
             token: Some("0123456789abcdef".to_owned()),
+            is_anonymous: false,
             dialect: "paddock".to_owned(),
         };
         assert_eq!(config, Ok(expected));
         assert_eq!(read(&[]), Ok(Config { dialect: "paddock".to_owned(), ..Config::default() }));
+    }
+
+    #[test]
+    fn requests_without_a_token_are_permitted_only_explicitly() {
+        let is_anonymous = |value: &str| read(&[("PADDOCK_ANONYMOUS", value)]).map(|config| config.is_anonymous);
+        assert_eq!([is_anonymous("1"), is_anonymous("0"), is_anonymous("")], [Ok(true), Ok(false), Ok(false)]);
+        for value in ["true", "yes", " 1", "2"] {
+            assert!(is_anonymous(value).unwrap_err().contains("neither `0` nor `1`"), "{value}");
+        }
+        let both = read(&[("PADDOCK_ANONYMOUS", "1"), ("PADDOCK_TOKEN", "0123456789abcdef")]);
+        assert!(both.unwrap_err().starts_with("PADDOCK_ANONYMOUS"));
     }
 
     #[test]

@@ -7,7 +7,9 @@
 //! | `POST /call` with `{"tool", "arguments", "dialect"}` | the outcome of a call as JSON |
 //! | `GET /healthz` | `ok` |
 //!
-//! `?dialect=` chooses the dialect of `/mcp`, too. Every request passes the checks of `Host`, `Origin` and the token first.
+//! `?dialect=` chooses the dialect of `/mcp`, too. Every request but those of `/healthz`, which tells nothing of the
+//! workspace, first passes the checks of `Host`, `Origin` and the token: the probe of a scheduler has no token, and an
+//! address as its host.
 
 mod access;
 mod config;
@@ -59,8 +61,13 @@ impl<'t, T: Tools> HttpServer<'t, T> {
     }
 
     fn routed(&self, head: &Head<'_>, read: ReadBody<'_>) -> Result<Response, Rejection> {
-        access::check(self.config, head)?;
+        head.check_size()?;
         let (path, query) = head.path_and_query();
+        if path == "/healthz" {
+            head.require_method("GET")?;
+            return Ok(Response::text(200, "ok\n"));
+        }
+        access::check(self.config, head)?;
         match path {
             "/mcp" => {
                 head.require_method("POST")?;
@@ -75,10 +82,6 @@ impl<'t, T: Tools> HttpServer<'t, T> {
             "/tools" => {
                 head.require_method("GET")?;
                 plain::list(self.tools, &self.config.dialect, Query::parse(query, &["dialect", "format"])?)
-            }
-            "/healthz" => {
-                head.require_method("GET")?;
-                Ok(Response::text(200, "ok\n"))
             }
             _ => Err(Rejection::new(404, "not-found", "the resources are `/mcp`, `/tools`, `/call` and `/healthz`")),
         }

@@ -28,7 +28,7 @@ impl Sent {
     }
 
     fn answer(&self) -> Response {
-        self.answer_with(&Config { dialect: "paddock".to_owned(), ..Config::default() })
+        self.answer_with(&Config { dialect: "paddock".to_owned(), is_anonymous: true, ..Config::default() })
     }
 
     fn answer_with(&self, config: &Config) -> Response {
@@ -92,8 +92,10 @@ fn resources_methods_and_types_are_checked() {
     let many = Sent { headers: vec![("a".to_owned(), Vec::new()); 129], ..Sent::get("/tools") };
     assert_eq!(many.answer().status, 431);
     let config = Config { token: Some("0123456789abcdef".to_owned()), ..Config::default() };
-    assert_eq!(Sent::get("/healthz").answer_with(&config).status, 401);
-    assert_eq!(Sent::get("/healthz").with("authorization", "Bearer 0123456789abcdef").answer_with(&config).status, 200);
+    assert_eq!(Sent::get("/none").answer_with(&config).status, 401);
+    assert_eq!(Sent::get("/none").with("authorization", "Bearer 0123456789abcdef").answer_with(&config).status, 404);
+    assert_eq!(Sent::get("/healthz").with("host", "10.0.0.1:80").answer_with(&config).status, 200);
+    assert_eq!(Sent::get("/tools").answer_with(&Config::default()).status, 403);
 }
 
 #[test]
