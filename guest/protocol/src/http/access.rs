@@ -92,8 +92,11 @@ mod tests {
 
     #[test]
     fn only_permitted_hosts_pass() {
-        let config =
-            Config { hosts: vec!["paddock.example".into(), "other:81".into()], is_anonymous: true, ..Config::default() };
+        let config = Config {
+            hosts: vec!["paddock.example".into(), "other:81".into()],
+            is_anonymous: true,
+            ..Config::default()
+        };
         for host in
             ["localhost", "LOCALHOST:80", "127.0.0.1:1234", "[::1]:80", "[::1]", "Paddock.Example:443", "other:81"]
         {
@@ -127,8 +130,7 @@ mod tests {
 
     #[test]
     fn only_permitted_origins_pass() {
-        let config =
-            Config { origins: vec!["https://app.example".into()], is_anonymous: true, ..Config::default() };
+        let config = Config { origins: vec!["https://app.example".into()], is_anonymous: true, ..Config::default() };
         let is_admitted = |origin: &str| is_admitted(&config, Some("localhost"), &[("Origin", origin)]);
         assert!(is_admitted("https://app.example") && is_admitted("HTTPS://App.example"));
         for origin in

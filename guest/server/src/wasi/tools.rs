@@ -15,6 +15,7 @@ mod bindings {
             }
         ",
         path: "../../wit",
+        generate_all,
     });
 }
 
