@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { request as httpRequest } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -107,7 +107,8 @@ function send(method, path, headers, body = "") {
   return new Promise((resolve, reject) => {
     const url = new URL(path, target[0]);
     const all = { "content-type": "application/json", authorization: AUTHORIZATION, ...headers };
-    const sent = httpRequest(url, { method, headers: all }, (response) => {
+    // A connection of its own, because an engine may close one whose request it has refused.
+    const sent = httpRequest(url, { method, headers: all, agent: new Agent() }, (response) => {
       const chunks = [];
       response.on("data", (chunk) => chunks.push(chunk)).on("error", reject);
       response.on("end", () => resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() }));

@@ -50,7 +50,7 @@ class Engine {
     this.child = spawn(program, args, { stdio: ["ignore", "ignore", "ignore"] });
     for (const end = Date.now() + PATIENCE; ;) {
       if (await this.send("GET", "/healthz").then(({ status }) => status === 200, () => false)) return;
-      assert.ok(Date.now() < end, "the engine did not start");
+      assert.ok(Date.now() < end && this.child.exitCode === null, `the engine did not start: ${command.join(" ")}`);
       await sleep(20);
     }
   }
@@ -130,7 +130,7 @@ class Client {
     while (Date.now() < end) {
       const outcome = await pick(engines).call("read_files", { files: [{ path: "shared.txt" }, { path: `own-${this.number}.txt` }] });
       if (outcome?.ok) {
-        const numbers = outcome.result.files.map(({ content }) => Number(content.match(new RegExp(`^client ${this.number}: (\\d+)$`, "m"))?.[1]));
+        const numbers = outcome.result.entries.map(({ result }) => Number(result?.content.match(new RegExp(`^client ${this.number}: (\\d+)$`, "m"))?.[1]));
         assert.equal(numbers[0], numbers[1], JSON.stringify(outcome.result));
         return numbers[0];
       }

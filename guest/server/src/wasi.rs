@@ -19,7 +19,6 @@ use tools::Imported;
 /// The component.
 struct Component;
 
-#[expect(unsafe_code, reason = "generated from the WIT of WASI")]
 mod exports {
     use super::Component;
     wasip2::cli::command::export!(Component);

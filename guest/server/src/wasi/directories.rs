@@ -13,6 +13,9 @@ const STATE: &str = "/paddock-state";
 /// Directory of a journal in a root, for calls without a state directory.
 const INSIDE: &str = ".paddock";
 
+/// Maximum number of entries of a directory that cannot be listed.
+const MAX_OTHER_ENTRIES: usize = 10_000;
+
 /// The preopened directories.
 pub(super) struct Preopened {
     state: Option<Opened>,
@@ -82,11 +85,20 @@ fn is_journal(name: &str) -> bool {
 impl LockDirectory for Opened {
     fn names(&self) -> Result<Vec<String>, String> {
         let stream = itself(&self.0, Descriptor::read_directory).map_err(cause("list"))?;
-        let mut names = Vec::new();
-        while let Some(entry) = stream.read_directory_entry().map_err(cause("list"))? {
-            names.push(entry.name);
+        let (mut names, mut others) = (Vec::new(), 0);
+        while others < MAX_OTHER_ENTRIES {
+            match stream.read_directory_entry() {
+                Ok(Some(entry)) => names.push(entry.name),
+                Ok(None) => return Ok(names),
+                // wasmtime inspects each entry after it has read the name. Meanwhile another call may have renamed or
+                // removed the entry, which is not part of the list then.
+                Err(ErrorCode::NoEntry | ErrorCode::IllegalByteSequence) => others += 1,
+                Err(code) => return Err(cause("list")(code)),
+            }
         }
-        Ok(names)
+        Err(format!(
+            "cannot list the directory: more than {MAX_OTHER_ENTRIES} entries have no name in UTF-8, or disappeared"
+        ))
     }
 
     fn create(&self, name: &str) -> Result<(), String> {
@@ -128,8 +140,8 @@ impl StateDirectory for Opened {
 
     fn sync(&self, lock: &Self) -> Result<(), String> {
         // Some engines and file systems cannot sync directories, and there is no alternative.
-        drop(lock.0.sync());
-        drop(itself(&self.0, Descriptor::sync));
+        let _ = lock.0.sync();
+        let _ = itself(&self.0, Descriptor::sync);
         Ok(())
     }
 

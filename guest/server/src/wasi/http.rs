@@ -71,12 +71,12 @@ fn send(response: Response, out: ResponseOutparam) {
     let headers = Fields::new();
     for (name, value) in &response.headers {
         // The names and values are those of the server, and valid.
-        drop(headers.append(name, value.as_bytes()));
+        let _ = headers.append(name, value.as_bytes());
     }
     // The length lets the client see that a body is complete.
-    drop(headers.append("content-length", response.body.len().to_string().as_bytes()));
+    let _ = headers.append("content-length", response.body.len().to_string().as_bytes());
     let outgoing = OutgoingResponse::new(headers);
-    drop(outgoing.set_status_code(response.status));
+    let _ = outgoing.set_status_code(response.status);
     let Ok(body) = outgoing.body() else { return };
     ResponseOutparam::set(out, Ok(outgoing));
     if let Ok(stream) = body.write() {

@@ -4,7 +4,6 @@ use paddock_protocol::tools::{Change, Failure, Outcome, Tool, Tools};
 
 use crate::guarded::Backend;
 
-#[expect(unsafe_code, reason = "generated from wit/")]
 mod bindings {
     wit_bindgen::generate!({
         inline: "
