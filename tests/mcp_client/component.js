@@ -22,6 +22,8 @@ const STATELESS = "2026-07-28";
 const REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", STATELESS];
 /** Milliseconds in which an answer has to come. */
 const PATIENCE = 60_000;
+/** Milliseconds in which an answer has to come after the answer to a later request. */
+const LATE = 2_000;
 
 /** A server over lines, with a workspace of its own. */
 class Server {
@@ -50,14 +52,18 @@ class Server {
     this.#child.stdin.write(`${line}\n`);
   }
 
-  next() {
+  next(patience = PATIENCE) {
     if (this.#lines.length > 0) return Promise.resolve(this.#lines.shift());
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("no answer")), PATIENCE);
-      this.#waiting.push((answer) => {
+      const wait = (answer) => {
         clearTimeout(timer);
         resolve(answer);
-      });
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(wait), 1);
+        reject(new Error("no answer"));
+      }, patience);
+      this.#waiting.push(wait);
     });
   }
 
@@ -67,11 +73,11 @@ class Server {
   }
 }
 
-/** Returns an answer without what differs: capabilities. */
+/** Returns an answer without what differs: capabilities, the numbers of backups, and the times of changed files. */
 function comparable(answer) {
   const { result } = answer;
   if (result?.capabilities) result.capabilities = {};
-  return answer;
+  return JSON.parse(JSON.stringify(answer).replaceAll(/backup(\\*"?:? ?\\*"?)[0-9]{13}(-[0-9-]+)?/g, "backup$1N").replaceAll(/20[0-9T:-]{17}\.[0-9]+Z/g, "T"));
 }
 
 const META = { "io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {} };
@@ -137,17 +143,24 @@ function changed(random, lines) {
   return line.join("").replaceAll(/[\r\n]/g, "");
 }
 
-/** Returns the answers to a line: those before the answer to a request that follows it. */
-async function answers(server, line, barrier) {
+/**
+ * Returns the answers to a line, in the order of their text: those that come before the answer to a request that follows it,
+ * and for a server that answers requests as they end, the rest of `count` answers.
+ */
+async function answers(server, line, barrier, count = 0) {
   server.send(line);
   server.send(barrier.line);
-  const before = [];
-  for (;;) {
-    const answer = await server.next();
-    if (answer.id === barrier.id) return before;
-    before.push(Array.isArray(answer) ? answer.map(comparable).sort((one, other) => JSON.stringify(one.id).localeCompare(JSON.stringify(other.id))) : comparable(answer));
+  const found = [];
+  for (let isPassed = false; !isPassed || found.length < count;) {
+    const answer = await server.next(isPassed ? LATE : PATIENCE).catch((cause) => isPassed ? undefined : Promise.reject(cause));
+    if (answer === undefined) break;
+    if (answer.id === barrier.id) isPassed = true;
+    else found.push(Array.isArray(answer) ? answer.map(comparable).sort(byText) : comparable(answer));
   }
+  return found.sort(byText);
 }
+
+const byText = (one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other));
 
 async function hello(server, revision) {
   if (revision === STATELESS) return;
@@ -156,6 +169,14 @@ async function hello(server, revision) {
   const answer = comparable(await server.next());
   server.send('{"jsonrpc": "2.0", "method": "notifications/initialized"}');
   return answer;
+}
+
+/**
+ * Returns whether the native program refuses the nesting of a member that the protocol does not have. The component skips
+ * such a member.
+ */
+function isDeeper(component, native) {
+  return component[0]?.error?.code === -32601 && /nested too deep/.test(native[0]?.error?.message);
 }
 
 const random = new Random(Number(values.seed));
@@ -172,7 +193,9 @@ for (const revision of REVISIONS) {
     number += 1;
     const id = `barrier ${number}`;
     const barrier = { id, line: JSON.stringify(request(revision, id, "tools/call", call("stat", { path: "." }))) };
-    const [native, component] = [await answers(ours, line, barrier), await answers(theirs, line, barrier)];
+    const component = await answers(theirs, line, barrier);
+    const native = await answers(ours, line, barrier, component.length);
+    if (isDeeper(component, native)) continue;
     try {
       assert.deepEqual(component, native);
       equal += 1;

@@ -124,16 +124,19 @@ pub fn parse(text: &[u8]) -> Message<'_> {
 
 fn request<'l>(text: &'l [u8], method: &RawValue, id: &RawValue, params: Option<&RawValue>) -> Message<'l> {
     let parsed = (serde_json::from_str(method.get()), serde_json::from_str(id.get()));
-    let (Ok(method), Ok(id)): (_, serde_json::Result<Id>) = parsed else { return refused(text, None) };
+    let (Ok(method), Ok(id)): (serde_json::Result<String>, serde_json::Result<Id>) = parsed else {
+        return refused(text, None);
+    };
     if is_long(&id) {
         let message = format!("the id of a request may have at most {MAX_ID_BYTES} bytes");
         return Message::Invalid(RpcError::invalid_request(message), None);
     }
-    let Ok(params) = params.map_or(Ok(Map::new()), |params| serde_json::from_str(params.get())) else {
+    let Ok(members) = params.map_or(Ok(Map::new()), |params| serde_json::from_str(params.get())) else {
         return refused(text, None);
     };
-    let request = Request { id, method, params };
-    if let Some(error) = params::error(&request.method, &request.params) {
+    let without = params.is_none().then(|| params::error_without(&method)).flatten();
+    let request = Request { id, method, params: members };
+    if let Some(error) = without.or_else(|| params::error(&request.method, &request.params)) {
         return Message::Invalid(error, Some(request.id));
     }
     // Parsing took the last value of such a name; a person or a proxy may have approved the first.

@@ -42,12 +42,21 @@ const METHODS: &[(&str, &[Param])] = &[
 
 const WRONG_TYPE: &str = "a parameter does not have the type that the protocol requires";
 
+/// Returns the error of a request without the member `params`, if its method needs one even without content.
+pub(crate) fn error_without(method: &str) -> Option<RpcError> {
+    (method == "server/discover").then(|| invalid(method, WRONG_TYPE))
+}
+
 /// Returns the error of a request whose parameters do not fit its method.
 pub(crate) fn error(method: &str, members: &Map<String, Value>) -> Option<RpcError> {
     let (_, params) = METHODS.iter().find(|(name, _)| *name == method)?;
     let mismatch = params.iter().find_map(|param| param.mismatch(members));
     let reason = mismatch.or_else(|| is_wrong(method, members).then(|| WRONG_TYPE.to_owned()))?;
-    Some(RpcError::invalid_params(format!("the parameters of `{method}` are invalid: {reason}")))
+    Some(invalid(method, &reason))
+}
+
+fn invalid(method: &str, reason: &str) -> RpcError {
+    RpcError::invalid_params(format!("the parameters of `{method}` are invalid: {reason}"))
 }
 
 impl Param {
@@ -74,8 +83,6 @@ fn is_wrong(method: &str, members: &Map<String, Value>) -> bool {
             "initialize" => {
                 !members.get("clientInfo").is_some_and(|info| is_text(info, "name") && is_text(info, "version"))
             }
-            "tools/call" => members.get("arguments").is_some_and(Value::is_null),
-            "server/discover" => members.keys().any(|name| name != "_meta"),
             _ => false,
         }
 }
@@ -105,7 +112,6 @@ mod tests {
             ("tools/call", json!({"name": null}), "`name` has to be a string, not null"),
             ("tools/call", json!({"name": "a", "arguments": "{}"}), "`arguments` has to be an object, not a string"),
             ("tools/call", json!({"name": "a", "arguments": []}), "`arguments` has to be an object, not an array"),
-            ("tools/call", json!({"name": "a", "arguments": null}), WRONG_TYPE),
             ("tools/list", json!({"cursor": {}}), "`cursor` has to be a string, not an object"),
             ("tools/list", json!({"_meta": 5}), WRONG_TYPE),
             ("initialize", json!({"protocolVersion": "2025-06-18"}), "`capabilities` is missing"),
@@ -114,13 +120,15 @@ mod tests {
                 json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a"}}),
                 WRONG_TYPE,
             ),
-            ("server/discover", json!({"x": 1}), WRONG_TYPE),
         ] {
             let error = error(method, params.as_object().unwrap()).unwrap();
             assert_eq!(error.code, -32602);
             assert!(error.message.contains(says) && error.message.contains(method), "{}", error.message);
         }
         assert_eq!(error("tools/cal", &Map::new()), None);
+        assert_eq!(error_without("server/discover").map(|error| error.code), Some(-32602));
+        assert_eq!(error_without("tools/list"), None);
+        assert_eq!(error("tools/call", json!({"name": "a", "arguments": null}).as_object().unwrap()), None);
         assert_eq!(error("tools/list", json!({"cursor": null}).as_object().unwrap()), None);
     }
 }

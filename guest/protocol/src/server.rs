@@ -129,7 +129,8 @@ impl<'t, T: Tools> Server<'t, T> {
 
     fn called(&self, params: &Map<String, Value>, is_stateless: bool) -> Result<Box<RawValue>, RpcError> {
         let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-        let arguments = params.get("arguments").map_or_else(|| "{}".to_owned(), Value::to_string);
+        let arguments = params.get("arguments").filter(|arguments| !arguments.is_null());
+        let arguments = arguments.map_or_else(|| "{}".to_owned(), Value::to_string);
         let outcome = self.tools.call(self.dialect, name, &arguments);
         if let Some(error) = outcome.error.as_ref().filter(|error| error.code == "unknown-tool") {
             let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -157,7 +158,7 @@ fn revision_of<'r>(request: &'r Request, lifecycle: &'r Lifecycle) -> Result<&'r
         Lifecycle::Initialized(revision) => Some(revision.as_str()),
         Lifecycle::Open | Lifecycle::Stateless => None,
     };
-    if let Some(named) = named.filter(|named| agreed.is_some() && !REVISIONS.contains(named)) {
+    if let Some(named) = named.filter(|named| !REVISIONS.contains(named)) {
         return Err(unsupported(named));
     }
     let describes_itself = agreed.is_none() || request.method == "server/discover" || named >= Some(STATELESS);
