@@ -10,6 +10,9 @@ pub trait Backend: Tools {
     fn changes(&self, dialect: &str, name: &str) -> Option<bool>;
 }
 
+/// The lock of directories.
+pub type LockOf<D> = Lock<<D as Directories>::Lock, <D as Directories>::Clock>;
+
 /// The directories of the workspace.
 pub trait Directories {
     /// Directory of the lock.
@@ -18,7 +21,7 @@ pub trait Directories {
     type Clock: Clock;
 
     /// Returns the lock of the state directory, or `None` if the engine preopens no state directory.
-    fn lock(&self) -> Result<Option<Lock<Self::Lock, Self::Clock>>, LockError>;
+    fn lock(&self) -> Result<Option<LockOf<Self>>, LockError>;
 
     /// Returns whether a call left a journal, which the next call finishes or undoes. Without a state directory, journals
     /// are in the roots.
@@ -41,11 +44,7 @@ impl<B: Backend, D: Directories> Guarded<B, D> {
         Self { backend, directories }
     }
 
-    fn call_exclusively(
-        &self,
-        lock: &Lock<D::Lock, D::Clock>,
-        call: impl FnOnce() -> Outcome,
-    ) -> Result<Outcome, LockError> {
+    fn call_exclusively(&self, lock: &LockOf<D>, call: impl FnOnce() -> Outcome) -> Result<Outcome, LockError> {
         let (mut outcome, kept) = lock.exclusive(call)?;
         match kept {
             Kept::UntilEnd => {}

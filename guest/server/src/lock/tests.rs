@@ -44,7 +44,7 @@ impl LockDirectory for OnDisk {
         let second = self.list()?;
         // An entry that was in the directory only for a part of the time may be in the list.
         let may_be_missing =
-            |name: &String| !(first.contains(name) && second.contains(name)) && SystemClock.random() % 2 == 0;
+            |name: &String| !(first.contains(name) && second.contains(name)) && SystemClock.random().is_multiple_of(2);
         Ok(first.union(&second).filter(|name| !may_be_missing(name)).cloned().collect())
     }
 
