@@ -207,7 +207,7 @@ fn the_files_of_a_crate_import_each_other_in_one_direction() {
 }
 
 /// Crates of the guest in the order of their layers. `guest/component/src/lib.rs` describes them.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 14] = [
     "policy",
     "scan",
     "types",
@@ -220,6 +220,8 @@ const LAYERS: [&str; 12] = [
     "ops",
     "dialects",
     "component",
+    "protocol",
+    "server",
 ];
 
 /// Returns the top directory of the repository.

@@ -13,6 +13,8 @@
 //! - `dialects`: tools as agent frameworks know them. A dialect decodes a request and renders a response.
 //! - `component`: this crate. [`engine`] performs one call, [`commands`] serves a host before and after it runs a
 //!   command, and `exports` converts between WIT values and these types.
+//! - `protocol` and `server`: the component that serves the tools over HTTP and over standard input and output. It imports
+//!   the exports of this component, and uses no other crate but `policy`.
 //!
 //! All crates also build natively, without `exports` and the WASI backend, so that their tests run over the memory
 //! backend. `guest/BACKENDS.md` says how to add a backend.
