@@ -60,7 +60,8 @@ impl Audited {
 #[test]
 fn a_record_has_the_members_of_the_event() {
     let audited = Audited::new();
-    assert!(audited.write("n").ok);
+    let written = audited.write("n");
+    assert!(written.ok, "{}", written.text);
     assert!(!audited.workspace.call("read_file", r#"{"path": ".env"}"#).ok);
     let records = audited.records();
     let members = |name: &str| records.iter().map(|record| record[name].clone()).collect::<Vec<_>>();
@@ -229,7 +230,8 @@ fn a_damaged_file_that_no_crash_explains_is_not_continued() {
         assert_eq!(audited.lines(), lines, "nothing was added");
     }
     audited.put(&good);
-    assert!(audited.write("n").ok);
+    let written = audited.write("n");
+    assert!(written.ok, "{}", written.text);
 }
 
 #[test]
@@ -280,7 +282,8 @@ fn a_symbolic_link_is_never_followed() {
         fs::write(file, content).unwrap();
     }
     assert_eq!(fs::read(&elsewhere).unwrap(), b"");
-    assert!(audited.write("n").ok);
+    let written = audited.write("n");
+    assert!(written.ok, "{}", written.text);
     let link = audited.state.path().join("link");
     std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
     let built = Workspace::builder().root(audited.directory.path()).audit(&link).build();
