@@ -3,7 +3,7 @@
 //!
 //! - [`tools`]: the interface to the tools that are served, and the data that it passes.
 //! - [`outcome`], [`formats`]: the outcome of a call and the list of tools as JSON.
-//! - [`message`]: one JSON-RPC message, with the bounds on it and the errors of wrong messages.
+//! - [`message`], [`rpc_error`]: one JSON-RPC message, with the bounds on it and the errors of wrong messages.
 //! - [`server`]: the answers to the requests of the protocol, for the revisions that start with `initialize` and for the
 //!   stateless revision 2026-07-28.
 //! - [`lines`], [`session`]: messages as lines, and the session of one client over them.
@@ -19,6 +19,7 @@ pub mod message;
 pub mod outcome;
 mod params;
 mod request_id;
+pub mod rpc_error;
 pub mod server;
 pub mod session;
 #[cfg(test)]

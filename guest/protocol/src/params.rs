@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::message::RpcError;
+use crate::rpc_error::RpcError;
 
 /// Type of a parameter.
 #[derive(Clone, Copy)]

@@ -9,7 +9,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::formats::{McpTool, mcp};
-use crate::message::{Request, RpcError, code};
+use crate::message::Request;
+use crate::rpc_error::{RpcError, code};
 use crate::tools::{DIALECT, Outcome, Tools};
 
 /// Revisions of the protocol, oldest first.

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::head::Head;
 use super::reply::{Rejection, Response};
 use super::{ReadBody, read_json};
-use crate::message::{Message, Request, RpcError, answer as rpc_answer, code, parse};
+use crate::message::{Message, Request, answer as rpc_answer, parse};
+use crate::rpc_error::{RpcError, code};
 use crate::server::{BATCHES, Lifecycle, REVISIONS, STATELESS, Server, missing_metadata, named_revision};
 use crate::tools::Tools;
 

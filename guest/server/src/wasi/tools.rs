@@ -9,9 +9,7 @@ mod bindings {
         inline: "
             package paddock:server;
 
-            world server {
-                import paddock:files/tools@0.1.0;
-            }
+            world server { import paddock:files/tools@0.1.0; }
         ",
         path: "../../wit",
         generate_all,
