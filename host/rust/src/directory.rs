@@ -18,9 +18,11 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 use crate::regular::Refused;
 
 mod deferred;
+mod held_entry;
 mod walk;
 
 pub(crate) use deferred::Deferred;
+pub(crate) use held_entry::HeldEntry;
 pub(crate) use walk::Walk;
 
 /// Device and inode number, which identify a file or directory whatever path leads to it.
@@ -210,6 +212,11 @@ impl Directory {
     /// Returns the names in it, except those that cannot be read.
     pub(crate) fn names(&self) -> impl Iterator<Item = OsString> {
         self.0.dir.entries().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()))
+    }
+
+    /// Opens an entry so that no other file gets its identity.
+    pub(crate) fn hold(&self, name: impl AsRef<OsStr>) -> io::Result<HeldEntry> {
+        HeldEntry::open(&self.0.dir, name.as_ref())
     }
 
     /// Returns the identity of an entry, without following a link; `None` if the entry does not exist.

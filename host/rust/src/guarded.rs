@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::directory::{Directory, Identity, Walk};
+use crate::directory::{Directory, HeldEntry, Identity, Walk};
 use crate::host_path;
 use crate::mount::{CLOSED_IN_CONTAINER, Mount};
 
@@ -60,6 +60,8 @@ pub(crate) struct Guarded {
     reserved: Vec<Reserved>,
     /// Directories that contain private files.
     holders: Vec<Directory>,
+    /// The files in `closed`, and the links in `pinned`. If one is deleted, no file of the workspace gets its identity.
+    held: Vec<Arc<HeldEntry>>,
 }
 
 impl Guarded {
@@ -77,12 +79,19 @@ impl Guarded {
         let directory = &walk.directory;
         self.holders.push(directory.clone());
         self.pin(directory);
-        self.pinned.extend(walk.links.iter().map(|link| link.identity));
+        self.pinned.extend(walk.links.iter().map(|link| link.entry.identity()));
+        self.held.extend(walk.links.iter().map(|link| Arc::clone(&link.entry)));
         match &walk.file {
             _ if !walk.missing.is_empty() => {
                 self.reserved.push(Reserved { above: directory.clone(), names: walk.missing.clone() });
             }
-            Some(file) => self.closed.extend(directory.identity_of(file)),
+            Some(file) => {
+                // A process with too many open files protects the file too.
+                self.closed.extend(directory.identity_of(file));
+                let entry = directory.hold(file).ok().map(Arc::new);
+                self.closed.extend(entry.iter().map(|entry| entry.identity()));
+                self.held.extend(entry);
+            }
             None => drop(self.closed.insert(directory.identity())),
         }
     }
@@ -182,3 +191,6 @@ impl Reserved {
         self.above.descend(names).ok().map(|holder| holder.identity())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use super::{Directory, Identity};
+use super::{Directory, HeldEntry, Identity};
 
 /// Maximum number of symbolic links on a path, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -31,8 +32,8 @@ pub(crate) struct Walk {
 pub(crate) struct Link {
     /// Path of the link itself.
     pub(crate) path: PathBuf,
-    /// Identity of the link itself.
-    pub(crate) identity: Identity,
+    /// The link itself.
+    pub(crate) entry: Arc<HeldEntry>,
     /// Directories above the link, from the top of the file system.
     holders: Vec<Identity>,
 }
@@ -157,8 +158,8 @@ impl Follower {
         if self.links.len() >= MAX_LINKS {
             return Err(io::Error::other("it passes through too many symbolic links, or through a loop of links"));
         }
-        let (holders, identity) = (self.identities().collect(), Identity::of(&metadata));
-        self.links.push(Link { path: self.path().join(name), identity, holders });
+        let (holders, entry) = (self.identities().collect(), Arc::new(HeldEntry::open(self.current(), name)?));
+        self.links.push(Link { path: self.path().join(name), entry, holders });
         if target.has_root() {
             let top = Self::at_top(&self.top_path.join(&target))?;
             (self.top, self.top_path, self.top_identity) = (top.top, top.top_path, top.top_identity);
