@@ -11,6 +11,7 @@ mod limits;
 mod mcp;
 mod mcp_client;
 mod metrics;
+mod parts;
 mod secrets;
 mod sessions;
 mod shutdown;

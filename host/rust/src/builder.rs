@@ -44,6 +44,8 @@ pub struct Builder {
     private: Vec<PathBuf>,
     environment: Vec<(String, String)>,
     state: StateChoice,
+    /// Directory of locks that processes of other users and machines take too.
+    shared_locks: Option<PathBuf>,
     threads: Option<usize>,
     approver: Option<Approver>,
     dialect: Option<String>,
@@ -178,6 +180,13 @@ impl Builder {
         self
     }
 
+    /// Sets the directory of the locks that processes of other users and machines take too.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn shared_locks(mut self, directory: PathBuf) -> Self {
+        self.shared_locks = Some(directory);
+        self
+    }
+
     /// Sets the limits of one call.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -281,7 +290,8 @@ impl Builder {
         let guest_settings = policy::environment(all_settings, self.dialect.as_deref(), backend, &mounts, host)?;
         let environment = with_policy(self.environment, guest_settings)?;
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
-        let tree_locks = state.as_ref().map(|_| TreeLocks::new(&mounts)).transpose().map_err(Error::State)?.flatten();
+        let tree_locks = state.as_ref().map(|_| TreeLocks::new(&mounts, self.shared_locks.as_deref()));
+        let tree_locks = tree_locks.transpose().map_err(Error::State)?;
         // Below an overlay, no guest can change the directories.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
@@ -308,6 +318,7 @@ impl Builder {
     ) -> Result<Vec<Walk>, Error> {
         let own = [
             state.map(StateDir::path),
+            self.shared_locks.clone(),
             user_directories::state(),
             user_directories::cache(),
             user_directories::config(),

@@ -157,10 +157,19 @@ impl Workspace {
     }
 }
 
-/// The rules for paths, apart from calls.
+/// What the server does apart from calls, without an event and a record of a call.
 #[cfg(all(target_os = "linux", feature = "serve"))]
 impl Workspace {
-    /// Returns those of the paths that no tool may show, without an event and a record of a call.
+    /// Waits for a running change, and completes or undoes one that was cut off, as each call does.
+    pub(crate) fn recover(&self) -> Result<(), ToolError> {
+        let described = self.guests().run(&Call::unwatched(READS), async |guest, store| {
+            let args = StatArgs { brief: true, ..StatArgs::new(".") };
+            guest.files(&mut *store)?.call_stat(&mut *store, &args).await
+        })?;
+        described.map(drop)
+    }
+
+    /// Returns those of the paths that no tool may show.
     pub(crate) fn hidden(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
         use ErrorCode::{InvalidPath, NotADirectory, NotFound, OutsideWorkspace};
         self.guests().run(&Call::unwatched(READS), async |guest, store| {

@@ -68,7 +68,8 @@ impl StateChoice {
     }
 }
 
-fn name(root: &Path) -> String {
+/// Returns the name of the state directory of the workspace at `root`, in the user's directory.
+pub(crate) fn name(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
     hex(&digest).chars().take(16).collect()
 }
@@ -181,8 +182,23 @@ fn code(cause: &io::Error) -> ErrorCode {
 }
 
 pub(crate) fn failed(cause: &io::Error) -> ToolError {
-    ToolError::new(code(cause), format!("cannot lock the workspace: {cause}"))
-        .hint("the person who runs this has to check the state directory")
+    let error = ToolError::new(code(cause), format!("cannot lock the workspace: {cause}"));
+    error.hint(match has_no_locks(cause) {
+        true => {
+            "nothing was changed; the file system of the state directory has no locks (`flock`), so that the person who runs \
+             this has to name a state directory on another one"
+        }
+        false => "the person who runs this has to check the state directory",
+    })
+}
+
+/// Returns whether the error says that the file system, or its server, cannot lock files.
+fn has_no_locks(cause: &io::Error) -> bool {
+    #[cfg(unix)]
+    if cause.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
+        return true;
+    }
+    cause.kind() == io::ErrorKind::Unsupported
 }
 
 fn busy() -> ToolError {

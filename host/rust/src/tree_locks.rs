@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
@@ -25,36 +26,70 @@ const FILES: u16 = 1024;
 
 /// The locks of a workspace's writable roots.
 #[derive(Debug)]
-pub(crate) struct TreeLocks {
+pub(crate) struct TreeLocks(Vec<LockFiles>);
+
+/// Lock files in one directory.
+#[derive(Debug)]
+struct LockFiles {
     directory: Deferred,
     /// Numbers of the lock files, and whether the workspace excludes others from the file. All processes lock the files
     /// in this order, so that they cannot wait for each other in a circle.
     files: BTreeMap<u16, bool>,
+    /// Whether a call fails if the directory cannot be created. Otherwise there are no locks in it.
+    is_required: bool,
 }
 
 impl TreeLocks {
-    /// Returns the locks for these roots; `None` if the user has no directory for state, or may not access it.
-    pub(crate) fn new(roots: &[Mount]) -> io::Result<Option<Self>> {
-        let Some(parent) = user_directories::state() else { return Ok(None) };
-        let walk = mount::open_named(&parent.join(LOCKS), roots.iter().map(|root| &root.directory));
-        let directory = match walk.and_then(Deferred::new) {
-            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-            directory => directory?,
-        };
-        let mut files = BTreeMap::new();
-        for root in roots.iter().filter(|root| root.access == Access::ReadWrite) {
-            files.insert(number(root.directory.identity()), true);
-            for above in root.directory.ancestors() {
-                files.entry(number(*above)).or_insert(false);
+    /// Returns the locks for these roots: those of the user, if the user has a directory for state and may access it, and
+    /// those in the directory `shared`, which processes of other users and machines use too.
+    pub(crate) fn new(roots: &[Mount], shared: Option<&Path>) -> io::Result<Self> {
+        let open =
+            |path: &Path| mount::open_named(path, roots.iter().map(|root| &root.directory)).and_then(Deferred::new);
+        let mut all = Vec::new();
+        if let Some(parent) = user_directories::state() {
+            match open(&parent.join(LOCKS)) {
+                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {}
+                directory => all.push(LockFiles::new(directory?, roots, number, false)),
             }
         }
-        Ok(Some(Self { directory, files }))
+        if let Some(path) = shared {
+            all.push(LockFiles::new(open(path)?, roots, shared_number, true));
+        }
+        Ok(Self(all))
     }
 
     /// Waits until no other call changes these trees, or with `Access::ReadWrite` uses them. Dropping the result releases
-    /// the locks. If the directory of the locks cannot be created, there are none.
+    /// the locks.
     pub(crate) fn lock(&self, access: Access, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
-        let Ok(directory) = self.directory.create() else { return Ok(Vec::new()) };
+        let mut locks = Vec::new();
+        for files in &self.0 {
+            locks.extend(files.lock(access, budget)?);
+        }
+        Ok(locks)
+    }
+}
+
+impl LockFiles {
+    fn new(directory: Deferred, roots: &[Mount], number: impl Fn(Identity) -> u16, is_required: bool) -> Self {
+        let mut files = BTreeMap::new();
+        for root in roots.iter().filter(|root| root.access == Access::ReadWrite) {
+            let identity = root.directory.identity();
+            files.insert(number(identity), true);
+            // The numbers of inodes are the same on all machines only in the file system of the root.
+            let is_shared = |above: &&Identity| !is_required || above.device() == identity.device();
+            for above in root.directory.ancestors().iter().filter(is_shared) {
+                files.entry(number(*above)).or_insert(false);
+            }
+        }
+        Self { directory, files, is_required }
+    }
+
+    fn lock(&self, access: Access, budget: &CallBudget) -> Result<Vec<File>, ToolError> {
+        let directory = match self.directory.create() {
+            Ok(directory) => directory,
+            Err(cause) if self.is_required => return Err(failed(&cause)),
+            Err(_) => return Ok(Vec::new()),
+        };
         let lock = |(number, is_exclusive): (&u16, &bool)| {
             let mut options = private_file();
             let options = options.read(true).create(true).truncate(false);
@@ -69,6 +104,15 @@ impl TreeLocks {
 
 /// Returns the number of the lock file of a directory. All versions and hosts have to agree on it.
 fn number(directory: Identity) -> u16 {
-    let digest = Sha256::digest(format!("{}:{}", directory.device(), directory.inode()));
-    digest.iter().take(2).fold(0, |value, byte| (value << 8) | u16::from(*byte)) % FILES
+    numbered(&format!("{}:{}", directory.device(), directory.inode()))
+}
+
+/// Returns the number of the lock file of a directory in the directory that several machines share. Machines have
+/// different device numbers for one file system.
+fn shared_number(directory: Identity) -> u16 {
+    numbered(&directory.inode().to_string())
+}
+
+fn numbered(name: &str) -> u16 {
+    Sha256::digest(name).iter().take(2).fold(0, |value, byte| (value << 8) | u16::from(*byte)) % FILES
 }

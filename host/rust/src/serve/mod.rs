@@ -26,11 +26,14 @@ mod authority;
 mod config;
 mod http;
 mod limits;
+mod lock_check;
+mod name;
 mod narrowing;
 mod opened;
 mod recent;
 mod record;
 mod refusal;
+mod state_dirs;
 mod telemetry;
 mod workspaces;
 

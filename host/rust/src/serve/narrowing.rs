@@ -10,8 +10,11 @@ use crate::directory::Directory;
 use crate::options::DIALECT;
 use crate::policy::{Layers, PolicyLayer};
 
-/// Maximum length of a path in bytes.
-const MAX_PATH: usize = 1024;
+/// Maximum length of a path in bytes, as of the name of a file: a directory gets the path as its name.
+const MAX_PATH: usize = 255;
+
+/// Character in place of `/` in such a name. No path contains it.
+const SEPARATOR: &str = "@";
 
 /// Maximum number of paths of one workspace that became roots since the start of the server. Each has a state directory
 /// with backups, which stays.
@@ -79,8 +82,18 @@ impl InnerPath {
         if path.len() <= MAX_PATH && path.split('/').all(is_plain) {
             return Ok(Some(Self(path.to_owned())));
         }
-        Err("the path of a token consists of names with letters, digits, ` `, `.`, `_` and `-`, of which none starts with `.` or a space"
+        Err("the path of a token has at most 255 bytes, and consists of names with letters, digits, ` `, `.`, `_` and `-`, of which none starts with `.` or a space"
             .to_owned())
+    }
+
+    /// Returns the name of a directory for this path.
+    pub(super) fn to_name(&self) -> String {
+        self.0.replace('/', SEPARATOR)
+    }
+
+    /// Returns the path for which a directory has this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::parse(&name.replace(SEPARATOR, "/")).ok()?
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -170,6 +183,15 @@ mod tests {
         {
             assert!(InnerPath::parse(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_path_has_a_name_as_a_directory() {
+        for text in ["docs", "a/b.c/d e", &"a".repeat(MAX_PATH)] {
+            let name = path(text).to_name();
+            assert!(!name.contains('/') && InnerPath::from_name(&name) == Some(path(text)), "{name}");
+        }
+        assert!(["..", "@", ".git", "a@..", "a@@b"].iter().all(|name| InnerPath::from_name(name).is_none()));
     }
 
     #[test]

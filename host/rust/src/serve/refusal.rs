@@ -1,6 +1,7 @@
 //! Refusals of the server.
 
 use crate::error::Error;
+use crate::types::ToolError;
 
 /// The reason why a workspace is not served to a caller.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,9 @@ pub(super) enum Refusal {
     /// Too many workspaces are open.
     #[error("too many workspaces are in use; try again later")]
     Full,
+    /// A change that was cut off can neither be completed nor undone.
+    #[error("a change of the workspace was cut off, and cannot be completed: {}", .0.message)]
+    Unfinished(ToolError),
     /// The workspace cannot be opened.
     #[error("the workspace cannot be opened")]
     Failed(#[source] Error),

@@ -2,19 +2,19 @@
 //! everything below it by names and without links.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sha2::{Digest, Sha256};
-
 use super::config::{Settings, TenantLimits, WorkspaceSettings};
 use super::limits::Tenant;
-use super::narrowing::{InnerRoots, Narrowing};
+use super::name::{NAME_RULE, is_name};
+use super::narrowing::{InnerPath, InnerRoots, Narrowing};
 use super::opened::{Key, Opened};
 use super::refusal::Refusal;
+use super::state_dirs::StateDirs;
 use crate::directory::{Directory, Walk};
 use crate::error::Error;
-use crate::hex::hex;
 use crate::mcp;
 use crate::mount;
 use crate::policy::{Configuration, Layers, PolicyLayer};
@@ -26,9 +26,6 @@ const MAX_TENANTS: usize = 4096;
 /// Maximum number of dialects of one workspace whose tools stay in memory.
 const MAX_DIALECTS: usize = 8;
 
-/// Maximum length of a name in bytes.
-const MAX_NAME: usize = 64;
-
 /// The placeholder at the end of a template's path.
 const NAME: &str = "/{name}";
 
@@ -36,7 +33,7 @@ const NAME: &str = "/{name}";
 pub(super) struct Workspaces {
     configured: HashMap<String, Configured>,
     templates: Vec<Template>,
-    state_dir: Option<PathBuf>,
+    state_dirs: StateDirs,
     audit_dir: Option<PathBuf>,
     /// The file of the configuration, which no tool may open.
     own_file: PathBuf,
@@ -123,7 +120,8 @@ impl Workspaces {
         Ok(Self {
             configured,
             templates,
-            state_dir: below(&settings.state_dir),
+            state_dirs: StateDirs::new(below(&settings.state_dir))
+                .map_err(|cause| file.wrong("state_dir", cause.to_string()))?,
             audit_dir: below(&settings.audit_dir),
             own_file: file.path().to_owned(),
             open: Mutex::new(Opened::new(settings.limits.max_open_workspaces)),
@@ -172,9 +170,40 @@ impl Workspaces {
         lock(&self.open).insert(key, served).ok_or(Refusal::Full)
     }
 
+    /// Returns the parts of the workspace, other than the caller's, whose changes run or were cut off.
+    pub(super) fn unfinished(&self, name: &str, narrowing: &Narrowing) -> Result<Vec<Option<InnerPath>>, Refusal> {
+        let (found, _) = self.find(name)?;
+        let own = narrowing.path.as_ref();
+        Ok(found.directory().map(|root| self.state_dirs.unfinished(name, root, own)).unwrap_or_default())
+    }
+
+    /// Waits for the running changes of these parts, and completes or undoes those that were cut off. This blocks the
+    /// thread.
+    pub(super) fn recover(&self, name: &str, parts: Vec<Option<InnerPath>>) -> Result<(), Refusal> {
+        for path in parts {
+            let narrowing = Narrowing { path, policy: Vec::new() };
+            let opened = self.opened(name, &narrowing).and_then(|opened| match opened {
+                Some(served) => Ok(served),
+                None => self.open(name, &narrowing),
+            });
+            match opened {
+                Ok(served) => served.workspace.recover().map_err(Refusal::Unfinished)?,
+                // The directory was removed, or no token may have it any more.
+                Err(Refusal::Narrowing(_)) => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the names of the workspaces of the configuration, without those of templates.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.configured.keys().map(String::as_str)
+    }
+
+    /// Creates the directory for the check of locks; `None` if the configuration names no state directory.
+    pub(super) fn signs(&self) -> Option<io::Result<Directory>> {
+        self.state_dirs.signs()
     }
 
     /// Returns the number of open workspaces.
@@ -246,7 +275,11 @@ impl Workspaces {
         if let Some(overlay) = overlay {
             builder = builder.overlay(overlay);
         }
-        self.served(name, builder, source, &layers, narrowing)
+        let part = narrowing.path.as_ref().map(|part| (directory, part));
+        if let Some(path) = self.state_dirs.path(name, part) {
+            builder = builder.state_dir(path);
+        }
+        self.served(name, builder, source, &layers)
     }
 
     fn container(
@@ -264,7 +297,11 @@ impl Workspaces {
             let container = crate::Container::open(container).map_err(Refusal::Failed)?;
             let layers = Layers::load_in(&container).map_err(Refusal::Failed)?;
             let layers = narrowed(layers, source, narrowing)?;
-            self.served(name, Workspace::builder().container(&container), source, &layers, narrowing)
+            let mut builder = Workspace::builder().container(&container);
+            if let Some(path) = self.state_dirs.path(name, None) {
+                builder = builder.state_dir(path);
+            }
+            self.served(name, builder, source, &layers)
         }
         #[cfg(not(feature = "containers"))]
         {
@@ -274,18 +311,9 @@ impl Workspaces {
         }
     }
 
-    fn served(
-        &self,
-        name: &str,
-        mut builder: Builder,
-        source: &Source,
-        layers: &Layers,
-        narrowing: &Narrowing,
-    ) -> Result<Served, Refusal> {
-        if let Some(directory) = &self.state_dir {
-            // `@` is in no name of a workspace.
-            let part = narrowing.path.as_ref().map(|path| format!("@{}", hex(&Sha256::digest(path.as_str()))));
-            builder = builder.state_dir(directory.join(format!("{name}{}", part.unwrap_or_default())));
+    fn served(&self, name: &str, mut builder: Builder, source: &Source, layers: &Layers) -> Result<Served, Refusal> {
+        if let Some(directory) = self.state_dirs.shared_locks() {
+            builder = builder.shared_locks(directory);
         }
         if let Some(directory) = &self.audit_dir {
             builder = builder.audit(directory.join(format!("{name}.jsonl")));
@@ -345,18 +373,6 @@ impl Place {
     }
 }
 
-/// Rule for names of workspaces, as the cause of an error.
-const NAME_RULE: &str =
-    "a name has 1 to 64 characters: lower-case letters, digits, `-`, `_` and `.`, the first a letter or a digit";
-
-/// Returns whether a text is the name of a workspace. No such name is a path or hidden.
-pub(super) fn is_name(name: &str) -> bool {
-    let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    name.len() <= MAX_NAME
-        && name.as_bytes().first().is_some_and(is_alphanumeric)
-        && name.bytes().all(|byte| is_alphanumeric(&byte) || matches!(byte, b'.' | b'_' | b'-'))
-}
-
 /// Opens a directory of the configuration. Links in its path are followed, because the path is the operator's own.
 fn directory(file: &Configuration, at: &str, path: &Path) -> Result<Directory, Error> {
     let path = file.directory().join(path);
@@ -371,21 +387,4 @@ fn narrowed(layers: Layers, source: &Source, narrowing: &Narrowing) -> Result<La
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_no_path() {
-        for name in ["a", "0", "notes", "team-1.x_y", "a..b", &"a".repeat(64)] {
-            assert!(is_name(name), "{name}");
-        }
-        let names =
-            ["", ".", "..", ".a", "-a", "_a", "A", "a/b", "a\\b", "a\0", "a b", "ä", "a\n", "a%2e", &"a".repeat(65)];
-        for name in names {
-            assert!(!is_name(name), "{name:?}");
-        }
-    }
 }

@@ -18,11 +18,13 @@ use tokio::time::{sleep, timeout};
 use super::authority::{Authority, Denied, Grant};
 use super::config::{ServerLimits, Settings};
 use super::limits::{Running, Slot, Slots, Tenant};
+use super::lock_check::{Checking, LockCheck};
+use super::name::is_name;
 use super::narrowing::Narrowing;
 use super::record::{Record, Recorder};
 use super::refusal::Refusal;
 use super::telemetry::{Direction, Reason, log};
-use super::workspaces::{Served, Workspaces, is_name};
+use super::workspaces::{Served, Workspaces};
 use crate::error::Error;
 use crate::policy::Configuration;
 
@@ -55,6 +57,7 @@ struct Inner {
     recorder: Arc<Recorder>,
     /// URL of the server and URL of the identity provider, if there is one.
     provider: Option<(String, String)>,
+    lock_check: Arc<LockCheck>,
     shutdown: Shutdown,
 }
 
@@ -101,6 +104,7 @@ impl App {
             sessions,
             recorder: Arc::new(recorder),
             provider,
+            lock_check: Arc::default(),
             shutdown,
         };
         let app = Self(Arc::new(inner));
@@ -127,9 +131,22 @@ impl App {
 
     pub(super) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let app = self.0;
+        let checked = app.clone();
+        let _checking = tokio::task::spawn_blocking(move || checked.check_locks()).await;
         let deadline = connection::serve(listener, router(&app), &app.limits, &app.shutdown, shutdown).await;
         let rest = deadline.saturating_duration_since(Instant::now()).max(FLUSH);
         app.recorder.telemetry.clone().shutdown(rest).await;
+    }
+}
+
+impl Inner {
+    /// Checks from now on that the locks exclude other servers.
+    fn check_locks(&self) -> Option<Checking> {
+        let signs = self.workspaces.signs()?;
+        let checking = signs.and_then(|directory| self.lock_check.start(directory));
+        checking
+            .inspect_err(|cause| log(&format!("paddock: cannot check the locks in the state directory: {cause}")))
+            .ok()
     }
 }
 
@@ -234,6 +251,7 @@ async fn healthy() -> &'static str {
 
 async fn ready(State(app): State<Arc<Inner>>) -> Response<Body> {
     match app.shutdown.draining.is_cancelled() {
+        false if app.lock_check.has_failed() => Rejection::no_locks().into_response(),
         false => "ok\n".into_response(),
         true => Rejection::closing().into_response(),
     }
@@ -313,13 +331,22 @@ fn record() -> Result<Arc<Record>, Rejection> {
     RECORD.try_with(Arc::clone).map_err(lost)
 }
 
-/// Opens a workspace, unless it is open.
+/// Opens a workspace, unless it is open. No change of another of its parts remains cut off.
 async fn open(app: &Arc<Inner>, workspace: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Rejection> {
-    if let Some(served) = app.workspaces.opened(workspace, narrowing)? {
+    if app.lock_check.has_failed() {
+        return Err(Rejection::no_locks());
+    }
+    let opened = app.workspaces.opened(workspace, narrowing)?;
+    let unfinished = app.workspaces.unfinished(workspace, narrowing)?;
+    if let Some(served) = opened.clone().filter(|_| unfinished.is_empty()) {
         return Ok(served);
     }
     let (owned, name, narrowing) = (app.clone(), workspace.to_owned(), narrowing.clone());
-    let opened = tokio::task::spawn_blocking(move || owned.workspaces.open(&name, &narrowing)).await;
+    let open = move || {
+        owned.workspaces.recover(&name, unfinished)?;
+        opened.map_or_else(|| owned.workspaces.open(&name, &narrowing), Ok)
+    };
+    let opened = tokio::task::spawn_blocking(open).await;
     let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost").because("failure");
     opened.map_err(lost)?.map_err(|refusal| {
         if let Refusal::Failed(cause) = &refusal {

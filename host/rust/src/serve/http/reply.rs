@@ -42,6 +42,12 @@ impl Rejection {
         rejection.because("shutdown").with(header::CONNECTION, "close").retry(Duration::from_secs(5))
     }
 
+    /// Returns the refusal of calls while changes of another server could be lost.
+    pub(super) fn no_locks() -> Self {
+        let message = "the locks in `state_dir` do not exclude another server, so that changes could be lost; the operator has to move `state_dir` to a file system whose locks work between these machines, or to run one server";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "io", message).because("locks")
+    }
+
     /// Returns the refusal of a new MCP session.
     pub(super) fn too_many_sessions() -> Self {
         let rejection =
@@ -135,6 +141,7 @@ impl From<Refusal> for Rejection {
                 rejection.because("max_open_workspaces").retry(Duration::from_secs(5))
             }
             // The cause names paths of the host, which are for the operator's log.
+            Refusal::Unfinished(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "io", message).because("failure"),
             Refusal::Failed(_) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message).because("failure"),
         }
     }

@@ -1,0 +1,101 @@
+//! Changes by tokens for a part of a workspace that a kill cuts off.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use paddock::serve::hash;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::client::{PATIENCE, Running, TOKEN};
+
+const FILES: usize = 400;
+
+/// Returns the number of files in a directory that have the new text.
+fn changed(directory: &Path) -> usize {
+    let is_new = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text == "new\n");
+    fs::read_dir(directory).unwrap().filter(|entry| is_new(&entry.as_ref().unwrap().path())).count()
+}
+
+/// Replaces a text in all files of a root, by a process that is killed when some of them are changed. Returns whether the
+/// kill came in time.
+fn cut_off(root: &Path, state: &Path, files: &Path) -> bool {
+    for number in 0..FILES {
+        fs::write(files.join(format!("{number}.txt")), "old\n").unwrap();
+    }
+    let call = |arguments: Value| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        command.args(["call", "--root", root.to_str().unwrap(), "--state-dir", state.to_str().unwrap(), "replace"]);
+        command.arg(arguments.to_string());
+        command
+    };
+    let mut arguments = json!({"pattern": "old", "replacement": "new"});
+    let planned: Value = serde_json::from_slice(&call(arguments.clone()).output().unwrap().stdout).unwrap();
+    arguments["plan"] = planned["result"]["plan"].clone();
+    let mut child = call(arguments).stdout(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while changed(files) == 0 && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    (1..FILES).contains(&changed(files))
+}
+
+/// Returns the number of files that a token finds changed.
+fn found(server: &Running, arguments: Value) -> usize {
+    let reply = server.call_as(TOKEN, "notes", "grep", arguments).json();
+    assert_eq!(reply["ok"], true, "{reply}");
+    reply["result"]["files"].as_array().map_or(0, Vec::len)
+}
+
+/// Cuts off a change in the directory `docs` of a workspace, as a part or as a part of the whole, and calls by a token that
+/// has the given rights.
+fn is_complete_for(root: &str, state: &str, grant: &Value) {
+    let home = TempDir::new().unwrap();
+    let files = home.path().join("notes/docs");
+    fs::create_dir_all(&files).unwrap();
+    let is_cut_off = || cut_off(&home.path().join(root), &home.path().join("state").join(state), &files);
+    assert!((0..20).any(|_| is_cut_off()), "no kill came in the middle of a change");
+    let server = Running::at(
+        home,
+        &format!(
+            "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {}, grant: {grant}}}\n",
+            hash(TOKEN)
+        ),
+    );
+    let read = server.call_as(TOKEN, "notes", "stat", json!({"path": "."})).json();
+    assert_eq!(read["ok"], true, "{read}");
+    let changed = changed(&server.root().join("docs"));
+    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
+    assert_eq!(found(&server, json!({"pattern": "new", "output": "files", "limit": FILES})), changed);
+}
+
+#[test]
+fn a_change_in_a_part_is_complete_for_the_whole() {
+    is_complete_for("notes/docs", "notes@/docs", &json!({"workspaces": ["notes"]}));
+}
+
+#[test]
+fn a_change_of_the_whole_is_complete_for_a_part() {
+    is_complete_for("notes", "notes", &json!({"workspaces": ["notes"], "path": "docs"}));
+}
+
+#[test]
+fn a_part_that_was_removed_blocks_nobody() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir_all(home.path().join("notes")).unwrap();
+    let state = home.path().join("state/notes@/gone");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("journal-0000000000000000"), "").unwrap();
+    let server = Running::at(
+        home,
+        &format!(
+            "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n",
+            hash(TOKEN)
+        ),
+    );
+    assert_eq!(server.call("stat", json!({"path": "."})).json()["ok"], true);
+}
