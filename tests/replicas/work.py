@@ -23,8 +23,10 @@ def versioned(version):
 class Workspace:
     """A workspace, and what is known about each change of it."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, with_part):
         self.name, self.directory = directory.name, directory
+        # Whether clients also use the token for the directory `part`.
+        self.with_part = with_part
         for name in DIRECTORIES:
             (directory / name).mkdir(parents=True)
         contents = dict.fromkeys([*LOGS, *PAIR], END) | dict.fromkeys(VERSIONED, versioned(0)) | {REGISTER: "first\n"}
@@ -53,16 +55,16 @@ class Workspace:
         return "made" if is_made else "absent"
 
 
-def view(path):
+def view(workspace, path):
     """Returns a token that may change a path, and the path for its holder."""
     inner = path.removeprefix("part/")
-    return (PART, inner) if inner != path and random.random() < 0.5 else (ALL, path)
+    return (PART, inner) if workspace.with_part and inner != path and random.random() < 0.5 else (ALL, path)
 
 
 def append(client, workspace):
     """Adds a line to a file that all clients edit."""
     path, entry = random.choice(LOGS), client.new_id()
-    token, name = view(path)
+    token, name = view(workspace, path)
     expected = None
     if random.random() < 0.5:
         text = client.read(token, workspace.name, name)
@@ -93,7 +95,7 @@ def append(client, workspace):
 
 def write(client, workspace):
     """Replaces a file whose content names the content before."""
-    token, name = view(REGISTER)
+    token, name = view(workspace, REGISTER)
     entry, before = client.new_id(), client.read(token, workspace.name, name)
     content = f"{entry}\n{etag(before)}\n{'y' * random.randrange(10_000)}\n"
     state = ("made", etag(before), etag(content))
@@ -117,7 +119,7 @@ def write(client, workspace):
 def patch(client, workspace):
     """Adds the same line to two files in one patch."""
     entry = client.new_id()
-    token = view(PAIR[0])[0]
+    token = view(workspace, PAIR[0])[0]
     names = [path if token == ALL else path.removeprefix("part/") for path in PAIR]
     hunks = "".join(f"*** Update File: {name}\n@@\n+{entry}\n {END}" for name in names)
     try:
@@ -138,7 +140,7 @@ def version(client, workspace):
     """Replaces four large files by their next version, by one writer at a time."""
     if not workspace.version_lock.acquire(blocking=False):
         return
-    with_part = random.random() < 0.5
+    with_part = workspace.with_part and random.random() < 0.5
     token = PART if with_part else ALL
     names = [path.removeprefix("part/") if with_part else path for path in VERSIONED]
     try:
@@ -151,8 +153,9 @@ def version(client, workspace):
             is_made = False
         except Lost:
             # The other token reads, so that each way to a workspace shows what another one has begun.
-            token = ALL if with_part else PART
-            names = VERSIONED if with_part else [path.removeprefix("part/") for path in VERSIONED]
+            if workspace.with_part:
+                token = ALL if with_part else PART
+                names = VERSIONED if with_part else [path.removeprefix("part/") for path in VERSIONED]
             contents = {client.read(token, workspace.name, name) for name in names}
             assert contents in ({old}, {new}), f"four files of {len(contents)} versions"
             is_made = workspace.settle(contents == {new}) == "made"
