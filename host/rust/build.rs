@@ -231,13 +231,19 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
     Ok(target_dir.join(target).join(PROFILE))
 }
 
-/// Returns the directory `embedded` in the target directory of the outer cargo, which has a tag. The directory of the
-/// artifacts for one target has a tag too. Without a tag, the output directory of this script serves.
+/// Returns the directory `embedded` in the target directory of the outer cargo, which has a tag if cargo has created it. The
+/// directory of the artifacts for one target has a tag too. If neither has one, the place of the output directory of this
+/// script tells the target directory: `PROFILE/build/PACKAGE/out`, below the name of the target if there is one.
 fn shared_dir(out: &Path, target: &str) -> PathBuf {
     let tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
     let dir = match out.ancestors().find(tagged) {
         Some(path) if path.ends_with(target) => path.parent().filter(tagged).or(Some(path)),
-        dir => dir,
+        Some(path) => Some(path),
+        None => {
+            let dir =
+                out.ancestors().nth(2).filter(|path| path.ends_with("build")).and_then(|path| path.ancestors().nth(2));
+            dir.map(|path| path.parent().filter(|_| path.ends_with(target)).unwrap_or(path))
+        }
     };
     dir.unwrap_or(out).join("embedded")
 }

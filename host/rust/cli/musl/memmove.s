@@ -4,7 +4,7 @@
 //
 // Up to 128 bytes: all loads come before the first store, so that an overlap does not matter. The first and the last
 // loads may cover the same bytes.
-.section .text.paddock_memmove, "ax", @progbits
+.pushsection .text.paddock_memmove, "ax", @progbits
 .p2align 6
 .globl paddock_memmove
 .hidden paddock_memmove
@@ -142,3 +142,4 @@ paddock_memmove:
 22:
     ret
 .size paddock_memmove, . - paddock_memmove
+.popsection
