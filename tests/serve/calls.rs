@@ -49,10 +49,18 @@ fn wrong_requests_are_refused() {
         let authorization = format!("Bearer {TOKEN}");
         server.request("POST", "/w/notes/call", &[("authorization", &authorization)], body).status
     };
-    for body in ["{", "[]", r#"{"tool": 1}"#, r#"{"tool": "stat", "argumentz": {}}"#, r#"{"arguments": {}}"#] {
+    for body in [
+        "{",
+        "[]",
+        r#"{"tool": 1}"#,
+        r#"{"tool": "stat", "argumentz": {}}"#,
+        r#"{"arguments": {}}"#,
+        r#"{"tool": "tree", "arguments": []}"#,
+    ] {
         assert_eq!(post(body), 400, "{body}");
     }
     assert_eq!(post(r#"{"tool": "tree"}"#), 200);
+    assert_eq!(post(r#"{"tool": "tree", "arguments": null, "dialect": null}"#), 200);
     let text =
         request("POST", "/w/notes/call", &[("authorization", &format!("Bearer {TOKEN}"))], r#"{"tool": "tree"}"#);
     for other in ["", "content-type: text/plain\r\n", "content-type: application/x-www-form-urlencoded\r\n"] {
@@ -153,6 +161,7 @@ fn a_wrong_configuration_names_the_line() {
         let error = Server::open(&file).err().unwrap_or_else(|| panic!("{text}"));
         error.to_string()
     };
+    let nothing = format!("tokens:\n- name: a\n  sha256: '{}'\n  operator: true\n", paddock::serve::hash(""));
     for (text, line, says) in [
         ("listn: 127.0.0.1:0\n", 1, "listn"),
         ("listen: 127.0.0.1:0\nworkspaces:\n  a: {root: '{home}/none'}\n", 3, "`workspaces.a.root`"),
@@ -165,6 +174,15 @@ fn a_wrong_configuration_names_the_line() {
         ("tokens:\n- name: a\n  sha256: abc\n  grant: {workspaces: [a]}\n", 3, "64 hex digits"),
         ("limits: {max_calls: many}\n", 1, "`limits.max_calls`"),
         ("limits: {max_header_bytes: 1}\n", 1, "at least"),
+        ("limits:\n  max_calls: 0\n", 2, "at least 1"),
+        ("workspaces:\n  a:\n    memory: true\n    limits: {calls_per_second: 0}\n", 4, "at least 1"),
+        ("public_url: nonsense\n", 1, "`public_url`"),
+        ("workspaces:\n  a:\n    memory: true\n    dialect: nonsense\n", 4, "no dialect"),
+        ("templates:\n- root: '{home}/{name}'\n  dialect: nonsense\n", 3, "no dialect"),
+        ("workspaces:\n  a:\n    root: '{home}'\n    overlay: x/y\n", 4, "a name is"),
+        ("state_dir: '{home}/x/state'\nworkspaces:\n  a: {root: '{home}'}\n", 1, "outside of all workspaces"),
+        ("templates:\n- root: '{home}/{name}'\nstate_dir: '{home}/state'\n", 3, "outside of all workspaces"),
+        (&*nothing, 3, "the hash of nothing"),
     ] {
         let error = error(text);
         assert!(error.contains(&format!("serve.yaml:{line}: ")) && error.contains(says), "{text}: {error}");

@@ -92,6 +92,13 @@ impl Running {
         self.thread.take().unwrap().join().unwrap();
     }
 
+    /// Ends the server and returns its directory.
+    pub fn end(mut self) -> TempDir {
+        self.stop();
+        self.thread.take().unwrap().join().unwrap();
+        std::mem::replace(&mut self.home, TempDir::new().unwrap())
+    }
+
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

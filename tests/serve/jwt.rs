@@ -116,6 +116,40 @@ fn a_token_that_is_replayed_has_one_budget() {
 }
 
 #[test]
+fn no_tool_reads_or_writes_the_keys() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("notes")).unwrap();
+    let keys = home.path().join("notes/keys.json");
+    let key = json!({"kty": "OKP", "crv": "Ed25519", "x": PUBLIC, "kid": "one", "use": "sig", "alg": "EdDSA"});
+    fs::write(&keys, json!({"keys": [key]}).to_string()).unwrap();
+    let jwt = "jwt: {issuer: 'https://id.example', audience: paddock, jwks: notes/keys.json}\n";
+    let server = Running::at(home, &format!("workspaces:\n  notes: {{root: '{{home}}/notes'}}\n{jwt}"));
+    let mut claims = claims();
+    claims["paddock"]["read_only"] = json!(false);
+    let token = signed(&claims, "one");
+    for (tool, arguments) in [
+        ("read_file", json!({"path": "keys.json"})),
+        ("write_file", json!({"path": "keys.json", "content": "{}", "overwrite": true})),
+        ("delete", json!({"path": "keys.json"})),
+    ] {
+        assert_eq!(server.call_as(&token, "notes", tool, arguments).json()["ok"], false, "{tool}");
+    }
+    assert!(fs::read_to_string(server.root().join("keys.json")).unwrap().contains(PUBLIC));
+}
+
+#[test]
+fn an_extension_that_the_token_calls_critical_is_not_ignored() {
+    let header = json!({"alg": "EdDSA", "kid": "one", "crit": ["b64"], "b64": true});
+    let claims = claims();
+    let text = [&header, &claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+    let der = STANDARD.decode(PRIVATE).unwrap();
+    let key = EncodingKey::from_ed_der(&der);
+    let signature = jsonwebtoken::crypto::sign(text.as_bytes(), &key, Algorithm::EdDSA).unwrap();
+    let server = provider();
+    assert_eq!(server.call_as(&format!("{text}.{signature}"), "notes", "tree", json!({})).status, 401);
+}
+
+#[test]
 fn the_metadata_name_the_provider() {
     let server = provider();
     let refused = server.request("GET", "/w/notes/tools", &[], "");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use paddock::serve::hash;
 use serde_json::json;
 
-use super::client::{Reply, Running, TOKEN, request};
+use super::client::{PATIENCE, Reply, Running, TOKEN, request};
 use super::mcp_client::ACCEPT;
 
 fn with_limits(limits: &str, more: &str) -> Running {
@@ -39,23 +39,88 @@ fn bytes_are_limited_as_well() {
     assert!(statuses[0] == 200 && statuses[7] == 429, "{statuses:?}");
 }
 
+/// Writes files in which a search takes many seconds, and returns the body of a call that searches them.
+fn slow_search(server: &Running) -> String {
+    let mut seed = 1_u64;
+    let mut letter = || {
+        seed = seed * 48271 % 0x7fff_ffff;
+        if seed & 4096 == 0 { 'b' } else { 'a' }
+    };
+    for file in 0..64 {
+        let text: String = (0..1 << 18).map(|_| letter()).collect();
+        std::fs::write(server.root().join(format!("slow-{file}.log")), text).unwrap();
+    }
+    let pattern = "(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]";
+    json!({"tool": "grep", "arguments": {"pattern": pattern, "glob": "*.log"}}).to_string()
+}
+
+/// The headers of a call whose body has this length.
+fn head(length: usize) -> String {
+    format!(
+        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
 #[test]
 fn concurrent_calls_are_refused_and_not_queued() {
-    let server = with_limits("{concurrent_calls: 1}", "limits: {body_timeout_ms: 3000}\n");
-    // A request without its body takes the only place.
-    let head = format!(
-        "POST /w/notes/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 16\r\n\r\n"
-    );
+    let server = with_limits("{concurrent_calls: 1}", "");
+    let search = slow_search(&server);
     let mut first = server.connect();
-    first.write_all(head.as_bytes()).unwrap();
-    thread::sleep(Duration::from_millis(300));
+    first.write_all(format!("{}{search}", head(search.len())).as_bytes()).unwrap();
     let started = Instant::now();
-    let refused = server.call("tree", json!({}));
+    let refused = loop {
+        let reply = server.call("tree", json!({}));
+        if reply.status != 200 {
+            break reply;
+        }
+        assert!(started.elapsed() < PATIENCE, "the search did not take the only slot");
+    };
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{refused:?}");
-    assert!(started.elapsed() < Duration::from_secs(2));
-    first.write_all(br#"{"tool": "tree"}"#).unwrap();
-    assert_eq!(Reply::read(&mut first).map(|reply| reply.status), Some(200));
+    // The client disconnects, which cancels the search.
+    drop(first);
+    let started = Instant::now();
+    while server.call("tree", json!({})).status != 200 {
+        assert!(started.elapsed() < PATIENCE, "the search did not end");
+    }
+}
+
+#[test]
+fn a_body_that_does_not_arrive_takes_no_capacity_for_calls() {
+    let server = with_limits("{concurrent_calls: 1}", "limits: {max_calls: 1, body_timeout_ms: 60000}\n");
+    let waiting: Vec<_> = (0..8)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(head(16).as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    thread::sleep(Duration::from_millis(300));
     assert_eq!(server.call("tree", json!({})).status, 200);
+    for mut stream in waiting {
+        stream.write_all(br#"{"tool": "tree"}"#).unwrap();
+        assert_eq!(Reply::read(&mut stream).map(|reply| reply.status), Some(200));
+    }
+}
+
+#[test]
+fn messages_that_are_no_calls_have_a_rate() {
+    let server = with_limits("{calls_per_second: 1}", "");
+    let session = super::mcp_client::start_session(&server, &json!({}));
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).to_string();
+    let statuses: Vec<u16> = (0..40).map(|_| server.request("POST", "/w/notes/mcp", &headers, &note).status).collect();
+    assert!(statuses[0] == 202 && statuses.contains(&429), "{statuses:?}");
+}
+
+#[test]
+fn a_stream_without_a_session_opens_no_workspace() {
+    let server = with_limits("{}", "");
+    for method in ["GET", "DELETE"] {
+        let headers = [("authorization", &*format!("Bearer {TOKEN}")), ("accept", ACCEPT)];
+        let reply = server.request(method, "/w/notes/mcp", &headers, "");
+        assert!(reply.status == 400 && reply.text().contains("Mcp-Session-Id"), "{method}: {reply:?}");
+    }
 }
 
 #[test]

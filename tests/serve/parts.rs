@@ -84,6 +84,33 @@ fn a_change_of_the_whole_is_complete_for_a_part() {
 }
 
 #[test]
+fn a_new_workspace_has_no_backups_of_an_earlier_one_of_its_name() {
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("teams/red");
+    fs::create_dir_all(&directory).unwrap();
+    fs::create_dir(home.path().join("notes")).unwrap();
+    let configuration = format!(
+        "templates:\n- root: '{{home}}/teams/{{name}}'\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [red]}}}}\n",
+        hash(TOKEN)
+    );
+    fs::write(directory.join("secret.txt"), "secret\n").unwrap();
+    let server = Running::at(home, &configuration);
+    let restore = json!({"path": "secret.txt"});
+    for _ in 0..2 {
+        assert_eq!(server.call_as(TOKEN, "red", "delete", restore.clone()).json()["ok"], true);
+        assert_eq!(server.call_as(TOKEN, "red", "restore", restore.clone()).json()["ok"], true);
+    }
+    assert_eq!(server.call_as(TOKEN, "red", "delete", restore.clone()).json()["ok"], true);
+    let home = server.end();
+    // The new directory gets the inode number of the old one, on some file systems.
+    fs::remove_dir_all(&directory).unwrap();
+    fs::create_dir(&directory).unwrap();
+    let server = Running::at(home, &configuration);
+    let restored = server.call_as(TOKEN, "red", "restore", restore).json();
+    assert!(restored["ok"] == false && !directory.join("secret.txt").exists(), "{restored}");
+}
+
+#[test]
 fn a_part_that_was_removed_blocks_nobody() {
     let home = TempDir::new().unwrap();
     fs::create_dir_all(home.path().join("notes")).unwrap();

@@ -149,6 +149,41 @@ fn the_log_names_callers_and_no_file_has_a_token() {
     assert!(files >= 3, "{files}");
 }
 
+/// A standard error that nobody reads stops no request, and not the end of the server.
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("notes")).unwrap();
+    let text =
+        "listen: 127.0.0.1:0\nlog: true\nanonymous: true\nstate_dir: state\nworkspaces:\n  notes: {root: notes}\n";
+    fs::write(home.path().join("serve.yaml"), text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+    command.args(["serve", "--config"]).arg(home.path().join("serve.yaml"));
+    command.env("XDG_CONFIG_HOME", home.path().join("none")).env_remove("PADDOCK_POLICY");
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    stderr.read_line(&mut first).unwrap();
+    let address =
+        first.trim_end().strip_prefix("paddock: serving http://").unwrap_or_else(|| panic!("{first}")).to_owned();
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(super::client::PATIENCE)).unwrap();
+        stream.write_all(request("GET", path, &[], "").as_bytes()).unwrap();
+        Reply::read(&mut stream).map(|reply| reply.status)
+    };
+    // More than a pipe holds.
+    let long = format!("/w/notes/{}", "x".repeat(4000));
+    (0..100).for_each(|_| assert_eq!(get(&long), Some(404)));
+    assert_eq!(get("/healthz"), Some(200));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    let started = std::time::Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(started.elapsed() < super::client::PATIENCE, "the server did not end");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
 fn each_file(directory: &Path, visit: &mut dyn FnMut(&Path)) {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         match entry.file_type().unwrap().is_dir() {

@@ -125,6 +125,22 @@ fn an_expired_token_is_not_valid() {
 }
 
 #[test]
+fn a_request_that_begins_no_call_takes_none_from_the_budget() {
+    let server = limited(json!({"workspaces": ["notes"], "calls": 1, "dialect": "paddock"}));
+    let authorization = format!("Bearer {TOKEN}");
+    let post = |headers: &[(&str, &str)], body: &str| {
+        let headers: Vec<_> = [("authorization", &*authorization)].into_iter().chain(headers.iter().copied()).collect();
+        server.request("POST", "/w/notes/call", &headers, body).status
+    };
+    let call = json!({"tool": "stat", "arguments": {"path": "."}});
+    assert_eq!(post(&[("content-encoding", "gzip")], &call.to_string()), 415);
+    assert_eq!(post(&[], "{"), 400);
+    let other = json!({"tool": "Read", "arguments": {}, "dialect": "anthropic"});
+    assert_eq!(post(&[], &other.to_string()), 403);
+    assert_eq!((post(&[], &call.to_string()), post(&[], &call.to_string())), (200, 403));
+}
+
+#[test]
 fn a_token_is_worth_nothing_when_its_budget_is_used_up() {
     let server = limited(json!({"workspaces": ["notes"], "calls": 2}));
     let statuses: Vec<u16> = (0..4).map(|_| server.call("stat", json!({"path": "."})).status).collect();

@@ -44,12 +44,13 @@ enum Action {
     Issue {
         /// File with the private key
         key: PathBuf,
-        /// Facts, of which at least one names a workspace
+        /// Facts, of which at least one is `workspace("NAME");`. Further ones: `holder("NAME");` and those of `narrow`
         facts: String,
     },
     /// Print the token of standard input with a further restriction
     Narrow {
-        /// Facts
+        /// Facts: `workspace("NAME");`, `path("DIRECTORY");`, `read_only(true);`, `dialect("NAME");`, `tools(["NAME"]);`,
+        /// `policy("JSON");`, `calls(NUMBER);`, `bytes(NUMBER);`, `expires(2030-01-31T12:00:00Z);`
         facts: String,
     },
 }

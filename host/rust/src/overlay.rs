@@ -181,7 +181,8 @@ fn current(overlay: &Directory) -> io::Result<u64> {
     digits.parse().map_err(io::Error::other)
 }
 
-fn check_name(name: &str) -> Result<(), &'static str> {
+/// Fails if a text is no name of an overlay.
+pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     if is_plain(name) {
         return Ok(());
     }

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::options::DIALECT;
 
@@ -36,7 +37,8 @@ pub(super) struct Settings {
     /// Collector for metrics and traces.
     pub(super) opentelemetry: Option<CollectorSettings>,
     /// URL at which clients reach the server, for the metadata of its authorization.
-    pub(super) public_url: Option<String>,
+    #[serde(default, deserialize_with = "url")]
+    pub(super) public_url: Option<Url>,
     /// Directory for the state directories of the workspaces.
     pub(super) state_dir: Option<PathBuf>,
     /// Directory for the audit logs, one for each workspace.
@@ -163,20 +165,29 @@ pub(super) struct JwtSettings {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerLimits {
     /// Maximum number of open connections.
+    #[serde(deserialize_with = "positive")]
     pub(super) max_connections: usize,
     /// Maximum number of calls at the same time, and so of threads for calls and of bodies in memory.
+    #[serde(deserialize_with = "positive")]
     pub(super) max_calls: usize,
     /// Maximum size of a request's body in bytes.
+    #[serde(deserialize_with = "positive")]
     pub(super) max_body_bytes: usize,
     /// Maximum size of a request's headers in bytes.
+    #[serde(deserialize_with = "positive")]
     pub(super) max_header_bytes: usize,
-    /// Maximum time in milliseconds in which a client has to send the headers of a request.
+    /// Maximum time in milliseconds from the end of a request to the end of the headers of the next one. It is longer than the
+    /// time for which proxies and clients keep an idle connection: one that the server closes first fails their next request.
+    #[serde(deserialize_with = "positive")]
     pub(super) header_timeout_ms: u64,
     /// Maximum time in milliseconds in which a client has to send the body of a request.
+    #[serde(deserialize_with = "positive")]
     pub(super) body_timeout_ms: u64,
     /// Maximum time in milliseconds for which a client may read nothing of an answer.
+    #[serde(deserialize_with = "positive")]
     pub(super) write_timeout_ms: u64,
     /// Maximum number of workspaces that stay open between requests, counting each restriction by a token.
+    #[serde(deserialize_with = "positive")]
     pub(super) max_open_workspaces: usize,
     /// Maximum number of open MCP sessions.
     pub(super) max_sessions: usize,
@@ -193,11 +204,14 @@ pub(super) struct TenantLimits {
     /// Maximum number of calls at the same time.
     pub(super) concurrent_calls: usize,
     /// Maximum number of calls in a second, averaged over ten seconds.
+    #[serde(deserialize_with = "positive")]
     pub(super) calls_per_second: u64,
     /// Maximum number of bytes of requests and answers in a second, averaged over ten seconds.
+    #[serde(deserialize_with = "positive")]
     pub(super) bytes_per_second: u64,
     /// Maximum running time of calls in milliseconds in each second, averaged over ten seconds: the sum over concurrent
     /// calls.
+    #[serde(deserialize_with = "positive")]
     pub(super) call_ms_per_second: u64,
     /// Maximum number of streams that stay open: subscriptions, and streams of sessions.
     pub(super) streams: usize,
@@ -212,7 +226,7 @@ impl Default for ServerLimits {
             max_calls: 64,
             max_body_bytes: 16 << 20,
             max_header_bytes: 16 << 10,
-            header_timeout_ms: 10_000,
+            header_timeout_ms: 75_000,
             body_timeout_ms: 30_000,
             write_timeout_ms: 30_000,
             max_open_workspaces: 1024,
@@ -256,6 +270,21 @@ impl ServerLimits {
     pub(super) fn shutdown(&self) -> Duration {
         Duration::from_millis(self.shutdown_ms)
     }
+}
+
+/// Reads a number that is not zero: a limit of zero would refuse everything.
+fn positive<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default + PartialEq,
+{
+    let number = T::deserialize(deserializer)?;
+    if number == T::default() { Err(D::Error::custom("it has to be at least 1")) } else { Ok(number) }
+}
+
+fn url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| Url::parse(&text).map_err(D::Error::custom)).transpose()
 }
 
 fn listen() -> SocketAddr {

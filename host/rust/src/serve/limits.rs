@@ -81,19 +81,21 @@ impl Tenant {
             self.calls.take().ok_or_else(|| busy("concurrent_calls"))?,
             server.take().ok_or_else(|| busy("max_calls"))?,
         ];
-        let now = Instant::now();
+        self.message()?;
+        Ok(Running { tenant: Arc::clone(self), started: Instant::now(), _slots: slots })
+    }
+
+    /// Accounts for a message that takes no time of its own, if the rates permit one.
+    pub(super) fn message(&self) -> Result<(), Busy> {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = [
-            (rates.calls.wait(now), "calls_per_second"),
-            (rates.bytes.wait(now), "bytes_per_second"),
-            (rates.milliseconds.wait(now), "call_ms_per_second"),
-        ];
-        let longest = waits.into_iter().max().filter(|(wait, _)| !wait.is_zero());
-        if let Some((retry_after, limit)) = longest {
-            return Err(Busy { limit, retry_after });
-        }
+        rates.check()?;
         rates.calls.spend(1);
-        Ok(Running { tenant: Arc::clone(self), started: now, _slots: slots })
+        Ok(())
+    }
+
+    /// Fails if the rates permit no call now.
+    pub(super) fn check(&self) -> Result<(), Busy> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner).check()
     }
 
     /// Starts to read a large body, if the workspace and the server have capacity for it. The message in the body may turn
@@ -131,6 +133,19 @@ impl Tenant {
         let slots = [&self.calls, &self.bodies, &self.streams, &self.sessions];
         slots.iter().all(|slots| slots.used() == 0)
             && [calls, bytes, milliseconds].into_iter().all(|bucket| bucket.is_full(now))
+    }
+}
+
+impl Rates {
+    fn check(&mut self) -> Result<(), Busy> {
+        let now = Instant::now();
+        let waits = [
+            (self.calls.wait(now), "calls_per_second"),
+            (self.bytes.wait(now), "bytes_per_second"),
+            (self.milliseconds.wait(now), "call_ms_per_second"),
+        ];
+        let longest = waits.into_iter().max().filter(|(wait, _)| !wait.is_zero());
+        longest.map_or(Ok(()), |(retry_after, limit)| Err(Busy { limit, retry_after }))
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Some file systems accept a lock that excludes nobody, or only processes of the same machine: NFS that is mounted with
 //! `local_lock`, for example, and many file systems in user space. Therefore each server has a file in the state directory,
-//! which it locks as long as it runs, and to which it writes a sign of life each second. A server that can lock the file of
-//! another one whose signs continue has found out that locks do not work, and refuses all calls.
+//! which it locks as long as it runs, and to which it writes a heartbeat each second. A server that can lock the file of
+//! another one whose heartbeats continue has found out that locks do not work, and refuses all calls.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 use crate::directory::{Directory, private_file};
 use crate::hex::hex;
 
-/// Time between two signs of life.
+/// Time between two heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Number of checks that find the same sign of life, after which the server counts as dead and its file is removed.
+/// Number of checks that find the same heartbeat, after which the server counts as dead and its file is removed.
 const DEAD_AFTER: u32 = 30;
 
 /// Maximum number of other servers that are checked.
 const MAX_OTHERS: usize = 256;
 
-/// Maximum length of a sign of life in bytes.
-const MAX_SIGN: u64 = 64;
+/// Maximum length of a heartbeat in bytes.
+const MAX_LENGTH: u64 = 64;
 
 /// Time for which calls are refused after the last finding. Each check of a running server repeats it.
 const VALID: Duration = Duration::from_secs(10);
@@ -37,19 +37,19 @@ const VALID: Duration = Duration::from_secs(10);
 pub(super) struct LockCheck(Mutex<Option<Instant>>);
 
 /// The file of this server, and what is known of the other ones.
-struct Signs {
+struct Heartbeats {
     directory: Directory,
     name: OsString,
     own: File,
-    /// Number of signs so far.
+    /// Number of heartbeats so far.
     count: u64,
-    others: HashMap<OsString, Sign>,
+    others: HashMap<OsString, Heartbeat>,
 }
 
-/// The last sign of life of a server whose file could be locked.
-struct Sign {
+/// The last heartbeat of a server whose file could be locked.
+struct Heartbeat {
     text: Vec<u8>,
-    /// Number of checks since the sign changed.
+    /// Number of checks since the heartbeat changed.
     age: u32,
 }
 
@@ -60,11 +60,11 @@ impl LockCheck {
     /// Begins the checks, in a thread that ends when the returned value is dropped. Returns when the servers that are known
     /// now have been checked: after some seconds, if one of them was killed. This blocks the thread.
     pub(super) fn start(self: &Arc<Self>, directory: Directory) -> io::Result<Checking> {
-        let mut signs = Signs::new(directory)?;
-        if signs.check(File::try_lock)? || !signs.others.is_empty() {
+        let mut heartbeats = Heartbeats::new(directory)?;
+        if heartbeats.check(File::try_lock)? || !heartbeats.others.is_empty() {
             for _ in 0..2 {
                 thread::sleep(INTERVAL);
-                self.record(signs.check(File::try_lock)?);
+                self.record(heartbeats.check(File::try_lock)?);
             }
         }
         let (stop, stopped) = mpsc::channel();
@@ -72,7 +72,7 @@ impl LockCheck {
         let run = move || {
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // Calls report the errors of the state directory themselves.
-                if let Ok(found) = signs.check(File::try_lock) {
+                if let Ok(found) = heartbeats.check(File::try_lock) {
                     checks.record(found);
                 }
             }
@@ -110,7 +110,7 @@ impl Drop for Checking {
     }
 }
 
-impl Signs {
+impl Heartbeats {
     fn new(directory: Directory) -> io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -120,7 +120,7 @@ impl Signs {
         Ok(Self { directory, name, own, count: 0, others: HashMap::new() })
     }
 
-    /// Writes a sign of life, and returns whether another server lives although its file can be locked.
+    /// Writes a heartbeat, and returns whether another server lives although its file can be locked.
     fn check(&mut self, try_lock: TryLock) -> io::Result<bool> {
         self.count += 1;
         self.own.rewind()?;
@@ -137,25 +137,25 @@ impl Signs {
     fn check_other(&mut self, name: OsString, try_lock: TryLock) -> bool {
         let opened = self.directory.open_regular(&name, private_file().read(true));
         // The file was removed.
-        let Ok(mut file) = opened else { return false };
+        let Ok(file) = opened else { return false };
         if try_lock(&file).is_err() {
             self.others.remove(&name);
             return false;
         }
         let mut text = Vec::new();
-        if file.by_ref().take(MAX_SIGN).read_to_end(&mut text).is_err() {
+        if Read::take(&file, MAX_LENGTH).read_to_end(&mut text).is_err() {
             return false;
         }
-        let Some(sign) = self.others.get_mut(&name) else {
-            self.others.insert(name, Sign { text, age: 0 });
+        let Some(heartbeat) = self.others.get_mut(&name) else {
+            self.others.insert(name, Heartbeat { text, age: 0 });
             return false;
         };
-        if sign.text != text {
-            *sign = Sign { text, age: 0 };
+        if heartbeat.text != text {
+            *heartbeat = Heartbeat { text, age: 0 };
             return true;
         }
-        sign.age += 1;
-        if sign.age >= DEAD_AFTER {
+        heartbeat.age += 1;
+        if heartbeat.age >= DEAD_AFTER {
             // Its owner would hold the lock.
             let _ = self.directory.entries().remove_file(&name);
         }
@@ -163,7 +163,7 @@ impl Signs {
     }
 }
 
-impl Drop for Signs {
+impl Drop for Heartbeats {
     fn drop(&mut self) {
         let _ = self.directory.entries().remove_file(&self.name);
     }
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn servers_that_exclude_each_other_find_nothing() {
         let (home, directory) = fixture();
-        let mut both = [(); 2].map(|()| Signs::new(directory.clone()).unwrap());
+        let mut both = [(); 2].map(|()| Heartbeats::new(directory.clone()).unwrap());
         for _ in 0..2 * DEAD_AFTER {
-            assert!(both.iter_mut().all(|signs| !signs.check(File::try_lock).unwrap()));
+            assert!(both.iter_mut().all(|heartbeats| !heartbeats.check(File::try_lock).unwrap()));
         }
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 2);
         drop(both);
@@ -197,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_excludes_nobody_is_found_at_the_second_sign() {
+    fn a_lock_that_excludes_nobody_is_found_at_the_second_heartbeat() {
         let (_home, directory) = fixture();
-        let mut both = [(); 2].map(|()| Signs::new(directory.clone()).unwrap());
-        let mut check = || both.each_mut().map(|signs| signs.check(no_lock).unwrap());
+        let mut both = [(); 2].map(|()| Heartbeats::new(directory.clone()).unwrap());
+        let mut check = || both.each_mut().map(|heartbeats| heartbeats.check(no_lock).unwrap());
         check();
         assert_eq!((check(), check()), ([true; 2], [true; 2]));
     }
@@ -210,20 +210,20 @@ mod tests {
         let (home, directory) = fixture();
         let (killed, file) = (home.path().join("0"), home.path().join("not-a-server"));
         std::fs::write(&killed, "00000000000000000007\n").unwrap();
-        let mut signs = Signs::new(directory).unwrap();
-        assert!((0..DEAD_AFTER).all(|_| !signs.check(File::try_lock).unwrap()) && killed.exists());
-        assert!(!signs.check(File::try_lock).unwrap() && !killed.exists());
+        let mut heartbeats = Heartbeats::new(directory).unwrap();
+        assert!((0..DEAD_AFTER).all(|_| !heartbeats.check(File::try_lock).unwrap()) && killed.exists());
+        assert!(!heartbeats.check(File::try_lock).unwrap() && !killed.exists());
         rustix::fs::mkfifoat(rustix::fs::CWD, &file, rustix::fs::Mode::RUSR).unwrap();
-        assert!(!signs.check(File::try_lock).unwrap(), "a FIFO does not block the check");
+        assert!(!heartbeats.check(File::try_lock).unwrap(), "a FIFO does not block the check");
     }
 
     #[test]
     fn the_number_of_files_in_memory_is_bounded() {
         let (home, directory) = fixture();
         (0..2 * MAX_OTHERS).for_each(|number| std::fs::write(home.path().join(number.to_string()), "x").unwrap());
-        let mut signs = Signs::new(directory).unwrap();
-        signs.check(File::try_lock).unwrap();
-        assert_eq!(signs.others.len(), MAX_OTHERS);
+        let mut heartbeats = Heartbeats::new(directory).unwrap();
+        heartbeats.check(File::try_lock).unwrap();
+        assert_eq!(heartbeats.others.len(), MAX_OTHERS);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 use super::narrowing::InnerPath;
 use crate::directory::{Deferred, Directory, Walk};
@@ -15,11 +16,24 @@ use crate::user_directories;
 /// Suffix of the directory that has the state directories of the parts. No name of a workspace contains it.
 const PARTS: char = '@';
 
+/// Character before the time at which the directory of a template's workspace was created. No name of a workspace contains
+/// it.
+const CREATED: char = '+';
+
 /// Name of the directory of the locks that all servers with this state directory take.
 const LOCKS: &str = "@locks";
 
-/// Name of the directory of the files by which servers find out whether locks exclude other servers.
+/// Name of the directory of the heartbeats, by which servers find out whether locks exclude other servers.
 const SERVERS: &str = "@servers";
+
+/// The directory of a workspace.
+#[derive(Clone, Copy)]
+pub(super) enum Origin<'d> {
+    /// The configuration names it.
+    Configured(&'d Directory),
+    /// A directory in the parent directory of a template, which another one can replace.
+    Template(&'d Directory),
+}
 
 /// The parent directory of the state directories.
 pub(super) struct StateDirs {
@@ -29,10 +43,18 @@ pub(super) struct StateDirs {
 }
 
 impl StateDirs {
-    /// Opens the directory that the configuration names, if any. It may not exist yet.
-    pub(super) fn new(configured: Option<PathBuf>) -> io::Result<Self> {
+    /// Opens the directory that the configuration names, if any. It may not exist yet. Fails if it is in one of the roots,
+    /// where tools could read and change the state of all workspaces.
+    pub(super) fn new(configured: Option<PathBuf>, roots: &[&Directory]) -> io::Result<Self> {
         let is_configured = configured.is_some();
-        let parent = configured.or_else(user_directories::state).map(|path| Walk::new(&path).and_then(Deferred::new));
+        let open = |path: PathBuf| {
+            let walk = Walk::new(&path)?;
+            match roots.iter().any(|root| walk.directory.is_in(root.identity())) {
+                true => Err(io::Error::other("it has to be outside of all workspaces and templates")),
+                false => Deferred::new(walk),
+            }
+        };
+        let parent = configured.or_else(user_directories::state).map(open);
         match parent.transpose() {
             Ok(parent) => Ok(Self { parent, is_configured }),
             Err(cause) if is_configured => Err(cause),
@@ -41,13 +63,15 @@ impl StateDirs {
         }
     }
 
-    /// Returns the path of the state directory of a workspace, or of a part of the directory of a workspace; `None` for the
-    /// default.
-    pub(super) fn path(&self, name: &str, part: Option<(&Directory, &InnerPath)>) -> Option<PathBuf> {
+    /// Returns the path of the state directory of a workspace, or of a part of its directory; `None` for the default.
+    pub(super) fn path(&self, name: &str, origin: Option<Origin<'_>>, part: Option<&InnerPath>) -> Option<PathBuf> {
         let parent = self.parent.as_ref()?.path();
-        match part {
-            Some((root, part)) => Some(parent.join(format!("{}{PARTS}", self.whole(name, root))).join(part.to_name())),
-            None => self.is_configured.then(|| parent.join(name)),
+        match (origin, part) {
+            (Some(origin), Some(part)) => {
+                Some(parent.join(format!("{}{PARTS}", self.whole(name, origin))).join(part.to_name()))
+            }
+            (Some(origin @ Origin::Template(_)), None) => Some(parent.join(self.whole(name, origin))),
+            _ => self.is_configured.then(|| parent.join(name)),
         }
     }
 
@@ -57,18 +81,18 @@ impl StateDirs {
         parent.map(|parent| parent.path().join(LOCKS))
     }
 
-    /// Creates the directory of the files by which servers find out whether locks work; `None` if the servers share no state
+    /// Creates the directory of the heartbeats, by which servers find out whether locks work; `None` if the servers share no state
     /// directory.
-    pub(super) fn signs(&self) -> Option<io::Result<Directory>> {
+    pub(super) fn heartbeats(&self) -> Option<io::Result<Directory>> {
         let parent = self.parent.as_ref().filter(|_| self.is_configured);
         parent.map(|parent| parent.below(&[SERVERS]).create())
     }
 
     /// Returns the parts of a workspace whose state directories have a journal, apart from the caller's. `None` is the whole
     /// workspace.
-    pub(super) fn unfinished(&self, name: &str, root: &Directory, own: Option<&InnerPath>) -> Vec<Option<InnerPath>> {
+    pub(super) fn unfinished(&self, name: &str, origin: Origin<'_>, own: Option<&InnerPath>) -> Vec<Option<InnerPath>> {
         let Some(parent) = self.parent.as_ref().and_then(Deferred::get) else { return Vec::new() };
-        let whole = self.whole(name, root);
+        let whole = self.whole(name, origin);
         let has_journal = |parent: &Directory, name: &str| {
             parent.subdirectory(name).is_ok_and(|directory| StateDir::has_journal(&directory))
         };
@@ -84,7 +108,17 @@ impl StateDirs {
         unfinished
     }
 
-    fn whole(&self, name: &str, root: &Directory) -> String {
-        if self.is_configured { name.to_owned() } else { state::name(root.path()) }
+    /// Returns the name of the state directory of a workspace. That of a template contains the time at which the directory
+    /// of the workspace was created: a later directory of the same name is another workspace, even if the file system gives
+    /// it the same inode number, and its tools must not restore files of the earlier one.
+    fn whole(&self, name: &str, origin: Origin<'_>) -> String {
+        let (Origin::Configured(root) | Origin::Template(root)) = origin;
+        let name = if self.is_configured { name.to_owned() } else { state::name(root.path()) };
+        let created = root.metadata().and_then(|metadata| metadata.created()).ok();
+        let since_epoch = created.and_then(|created| created.duration_since(UNIX_EPOCH).ok());
+        match (origin, since_epoch) {
+            (Origin::Template(_), Some(time)) => format!("{name}{CREATED}{:x}", time.as_nanos()),
+            _ => name,
+        }
     }
 }

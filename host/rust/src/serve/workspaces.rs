@@ -1,30 +1,31 @@
 //! Workspaces by name: those of the configuration, and those of templates. The directory of each is opened once, and
 //! everything below it by names and without links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::config::{Settings, TenantLimits, WorkspaceSettings};
+use super::config::{Settings, TenantLimits};
 use super::limits::Tenant;
+use super::location::{Location, directory};
 use super::name::{NAME_RULE, is_name};
 use super::narrowing::{InnerPath, InnerRoots, Narrowing};
 use super::opened::{Key, Opened};
 use super::refusal::Refusal;
-use super::state_dirs::StateDirs;
-use crate::directory::{Directory, Walk};
+use super::served::Served;
+use super::state_dirs::{Origin, StateDirs};
+use crate::catalog;
+use crate::directory::Directory;
 use crate::error::Error;
 use crate::mcp;
 use crate::mount;
+use crate::options::DIALECT;
 use crate::policy::{Configuration, Layers, PolicyLayer};
 use crate::{Builder, Workspace};
 
 /// Maximum number of tenants with limits in memory.
 const MAX_TENANTS: usize = 4096;
-
-/// Maximum number of dialects of one workspace whose tools stay in memory.
-const MAX_DIALECTS: usize = 8;
 
 /// The placeholder at the end of a template's path.
 const NAME: &str = "/{name}";
@@ -35,40 +36,15 @@ pub(super) struct Workspaces {
     templates: Vec<Template>,
     state_dirs: StateDirs,
     audit_dir: Option<PathBuf>,
-    /// The file of the configuration, which no tool may open.
-    own_file: PathBuf,
+    /// The file of the configuration and that of the keys, which no tool may open.
+    private: Vec<PathBuf>,
     open: Mutex<Opened<Served>>,
     inner_roots: Mutex<InnerRoots>,
     tenants: Mutex<HashMap<String, Arc<Tenant>>>,
 }
 
-/// An open workspace, and what MCP clients of it share.
-pub(super) struct Served {
-    pub(super) workspace: Workspace,
-    log: mcp::Log,
-    /// What the clients of each dialect share.
-    shared: Mutex<HashMap<String, mcp::Shared>>,
-}
-
-impl Served {
-    fn new(workspace: Workspace, log: mcp::Log) -> Self {
-        Self { workspace, log, shared: Mutex::default() }
-    }
-
-    /// Returns an MCP server for one client.
-    pub(super) fn server(&self, dialect: &str) -> mcp::Server {
-        let mut shared = lock(&self.shared);
-        if shared.len() >= MAX_DIALECTS && !shared.contains_key(dialect) {
-            shared.clear();
-        }
-        let shared = shared.entry(dialect.to_owned()).or_default().clone();
-        let server = mcp::Server::new(self.workspace.clone()).with_dialect(dialect);
-        server.with_log(self.log.for_client()).with_shared(shared)
-    }
-}
-
 struct Configured {
-    place: Place,
+    location: Location,
     source: Source,
 }
 
@@ -79,13 +55,6 @@ struct Source {
     limits: TenantLimits,
 }
 
-enum Place {
-    Directory(Directory),
-    Overlay(Directory, String),
-    Container(String),
-    Memory(Arc<Served>),
-}
-
 struct Template {
     parent: Directory,
     source: Source,
@@ -94,20 +63,22 @@ struct Template {
 impl Workspaces {
     /// Opens the directories of the configuration.
     pub(super) fn new(file: &Configuration, settings: &Settings) -> Result<Self, Error> {
-        let mut configured = HashMap::new();
+        let (mut configured, mut dialects) = (HashMap::new(), HashSet::from([DIALECT.to_owned()]));
         for (name, workspace) in &settings.workspaces {
             let at = format!("workspaces.{name}");
             if !is_name(name) {
                 return Err(file.wrong(&at, NAME_RULE));
             }
+            check_dialect(file, &at, &workspace.dialect, &mut dialects)?;
             let policy = file.policy(&["workspaces", name, "policy"])?;
+            let location = Location::new(file, &at, workspace, &policy)?;
             let (dialect, limits) = (workspace.dialect.clone(), workspace.limits.clone());
             let source = Source { dialect, policy, limits };
-            let place = Place::new(file, &at, workspace, &source)?;
-            configured.insert(name.clone(), Configured { place, source });
+            configured.insert(name.clone(), Configured { location, source });
         }
         let mut templates = Vec::new();
         for (index, template) in settings.templates.iter().enumerate() {
+            check_dialect(file, &format!("templates.{index}"), &template.dialect, &mut dialects)?;
             let at = format!("templates.{index}.root");
             let parent = template.root.strip_suffix(NAME).filter(|parent| !parent.is_empty() && !parent.contains('{'));
             let parent = parent.ok_or_else(|| file.wrong(&at, "the path has to end in `/{name}`"))?;
@@ -117,13 +88,16 @@ impl Workspaces {
             templates.push(Template { parent, source: Source { dialect, policy, limits } });
         }
         let below = |path: &Option<PathBuf>| path.as_ref().map(|path| file.directory().join(path));
+        let roots = configured.values().filter_map(|configured: &Configured| configured.location.directory());
+        let roots: Vec<_> = roots.chain(templates.iter().map(|template: &Template| &template.parent)).collect();
+        let state_dirs = StateDirs::new(below(&settings.state_dir), &roots);
+        let private = settings.jwt.iter().map(|jwt| file.directory().join(&jwt.jwks));
         Ok(Self {
+            state_dirs: state_dirs.map_err(|cause| file.wrong("state_dir", cause))?,
             configured,
             templates,
-            state_dirs: StateDirs::new(below(&settings.state_dir))
-                .map_err(|cause| file.wrong("state_dir", cause.to_string()))?,
             audit_dir: below(&settings.audit_dir),
-            own_file: file.path().to_owned(),
+            private: private.chain([file.path().to_owned()]).collect(),
             open: Mutex::new(Opened::new(settings.limits.max_open_workspaces)),
             inner_roots: Mutex::default(),
             tenants: Mutex::default(),
@@ -155,16 +129,25 @@ impl Workspaces {
     pub(super) fn opened(&self, name: &str, narrowing: &Narrowing) -> Result<Option<Arc<Served>>, Refusal> {
         let located = self.locate(name, narrowing)?;
         match &located.found {
-            Found::Configured(Place::Memory(served)) if narrowing.is_empty() => Ok(Some(served.clone())),
-            Found::Configured(Place::Memory(_)) => {
+            Found::Configured(Location::Memory(served)) if narrowing.is_empty() => Ok(Some(served.clone())),
+            Found::Configured(Location::Memory(_)) => {
                 Err(Refusal::Narrowing("a workspace in memory cannot be narrowed for a token".to_owned()))
             }
             _ => Ok(lock(&self.open).get(&located.key)),
         }
     }
 
-    /// Opens a workspace that is not open. This blocks the thread.
+    /// Opens a workspace that is not open, for a caller. This blocks the thread.
     pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
+        if let Some(path) = &narrowing.path {
+            // A path that does not exist is not counted.
+            self.locate(name, narrowing)?;
+            lock(&self.inner_roots).add(name, path)?;
+        }
+        self.open_uncounted(name, narrowing)
+    }
+
+    fn open_uncounted(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
         let Located { found, source, inner, key } = self.locate(name, narrowing)?;
         let served = Arc::new(self.build(name, &found, inner, source, narrowing)?);
         lock(&self.open).insert(key, served).ok_or(Refusal::Full)
@@ -174,7 +157,8 @@ impl Workspaces {
     pub(super) fn unfinished(&self, name: &str, narrowing: &Narrowing) -> Result<Vec<Option<InnerPath>>, Refusal> {
         let (found, _) = self.find(name)?;
         let own = narrowing.path.as_ref();
-        Ok(found.directory().map(|root| self.state_dirs.unfinished(name, root, own)).unwrap_or_default())
+        let unfinished = |root| self.state_dirs.unfinished(name, found.origin(root), own);
+        Ok(found.directory().map(unfinished).unwrap_or_default())
     }
 
     /// Waits for the running changes of these parts, and completes or undoes those that were cut off. This blocks the
@@ -184,7 +168,7 @@ impl Workspaces {
             let narrowing = Narrowing { path, policy: Vec::new() };
             let opened = self.opened(name, &narrowing).and_then(|opened| match opened {
                 Some(served) => Ok(served),
-                None => self.open(name, &narrowing),
+                None => self.open_uncounted(name, &narrowing),
             });
             match opened {
                 Ok(served) => served.workspace.recover().map_err(Refusal::Unfinished)?,
@@ -201,9 +185,9 @@ impl Workspaces {
         self.configured.keys().map(String::as_str)
     }
 
-    /// Creates the directory for the check of locks; `None` if the configuration names no state directory.
-    pub(super) fn signs(&self) -> Option<io::Result<Directory>> {
-        self.state_dirs.signs()
+    /// Creates the directory of the heartbeats; `None` if the configuration names no state directory.
+    pub(super) fn heartbeats(&self) -> Option<io::Result<Directory>> {
+        self.state_dirs.heartbeats()
     }
 
     /// Returns the number of open workspaces.
@@ -229,8 +213,8 @@ impl Workspaces {
         if !is_name(name) {
             return Err(Refusal::Unknown);
         }
-        if let Some(Configured { place, source }) = self.configured.get(name) {
-            return Ok((Found::Configured(place), source));
+        if let Some(Configured { location, source }) = self.configured.get(name) {
+            return Ok((Found::Configured(location), source));
         }
         let of_template = |template: &'w Template| {
             let directory = template.parent.subdirectory(name).ok()?;
@@ -248,13 +232,13 @@ impl Workspaces {
         narrowing: &Narrowing,
     ) -> Result<Served, Refusal> {
         let (directory, overlay) = match found {
-            Found::OfTemplate(directory) | Found::Configured(Place::Directory(directory)) => (directory, None),
-            Found::Configured(Place::Overlay(directory, overlay)) => (directory, Some(overlay)),
-            Found::Configured(Place::Container(container)) => {
+            Found::OfTemplate(directory) | Found::Configured(Location::Directory(directory)) => (directory, None),
+            Found::Configured(Location::Overlay(directory, overlay)) => (directory, Some(overlay)),
+            Found::Configured(Location::Container(container)) => {
                 return self.container(name, container, source, narrowing);
             }
             // It is always open.
-            Found::Configured(Place::Memory(_)) => return Err(Refusal::Unknown),
+            Found::Configured(Location::Memory(_)) => return Err(Refusal::Unknown),
         };
         // The file of the project in the workspace narrows the policy of each part of the workspace.
         let layers = Layers::load(mount::way_to(directory.file())).map_err(Refusal::Failed)?;
@@ -264,7 +248,6 @@ impl Workspaces {
                 return Err(Refusal::Narrowing("a token for a path cannot be used in an overlay".to_owned()));
             }
             path.check_policy(&layers)?;
-            lock(&self.inner_roots).add(name, path)?;
         }
         let root = inner.unwrap_or_else(|| directory.clone());
         let descriptor = root
@@ -275,8 +258,7 @@ impl Workspaces {
         if let Some(overlay) = overlay {
             builder = builder.overlay(overlay);
         }
-        let part = narrowing.path.as_ref().map(|part| (directory, part));
-        if let Some(path) = self.state_dirs.path(name, part) {
+        if let Some(path) = self.state_dirs.path(name, Some(found.origin(directory)), narrowing.path.as_ref()) {
             builder = builder.state_dir(path);
         }
         self.served(name, builder, source, &layers)
@@ -298,7 +280,7 @@ impl Workspaces {
             let layers = Layers::load_in(&container).map_err(Refusal::Failed)?;
             let layers = narrowed(layers, source, narrowing)?;
             let mut builder = Workspace::builder().container(&container);
-            if let Some(path) = self.state_dirs.path(name, None) {
+            if let Some(path) = self.state_dirs.path(name, None, None) {
                 builder = builder.state_dir(path);
             }
             self.served(name, builder, source, &layers)
@@ -319,7 +301,8 @@ impl Workspaces {
             builder = builder.audit(directory.join(format!("{name}.jsonl")));
         }
         let log = mcp::Log::default();
-        let builder = builder.dialect(&source.dialect).on_event(log.listener()).private(&self.own_file);
+        let builder = builder.dialect(&source.dialect).on_event(log.listener());
+        let builder = self.private.iter().fold(builder, |builder, file| builder.private(file));
         let builder = builder.policy_layers(layers).map_err(Refusal::Failed)?;
         let workspace = builder.build().map_err(Refusal::Failed)?;
         Ok(Served::new(workspace, log))
@@ -336,47 +319,36 @@ struct Located<'w> {
 
 /// A workspace that was found by its name.
 enum Found<'w> {
-    Configured(&'w Place),
+    Configured(&'w Location),
     OfTemplate(Directory),
 }
 
 impl Found<'_> {
+    /// Returns the directory with the information whose it is.
+    fn origin<'d>(&self, directory: &'d Directory) -> Origin<'d> {
+        match self {
+            Self::OfTemplate(_) => Origin::Template(directory),
+            Self::Configured(_) => Origin::Configured(directory),
+        }
+    }
+
     /// Returns the directory of the workspace, if it is one of this machine.
     fn directory(&self) -> Option<&Directory> {
         match self {
             Self::OfTemplate(directory) => Some(directory),
-            Self::Configured(Place::Directory(directory) | Place::Overlay(directory, _)) => Some(directory),
-            Self::Configured(Place::Container(_) | Place::Memory(_)) => None,
+            Self::Configured(location) => location.directory(),
         }
     }
 }
 
-impl Place {
-    fn new(file: &Configuration, at: &str, settings: &WorkspaceSettings, source: &Source) -> Result<Self, Error> {
-        let WorkspaceSettings { root, overlay, container, memory, .. } = settings;
-        match (root, overlay, container, memory) {
-            (Some(root), None, None, false) => directory(file, &format!("{at}.root"), root).map(Self::Directory),
-            (Some(root), Some(overlay), None, false) => {
-                let directory = directory(file, &format!("{at}.root"), root)?;
-                Ok(Self::Overlay(directory, overlay.clone()))
-            }
-            (None, None, Some(container), false) => Ok(Self::Container(container.clone())),
-            (None, None, None, true) => {
-                let layers = Layers::load_own()?.with(&source.policy)?;
-                let log = mcp::Log::default();
-                let builder = Workspace::builder().dialect(&source.dialect).on_event(log.listener());
-                let workspace = builder.policy_layers(&layers)?.build_memory()?;
-                Ok(Self::Memory(Arc::new(Served::new(workspace, log))))
-            }
-            _ => Err(file.wrong(at, "set one of `root`, `container` and `memory`; only `root` can have an `overlay`")),
-        }
+/// Fails if there is no such dialect, unless it is one of those that are known.
+fn check_dialect(file: &Configuration, at: &str, dialect: &str, known: &mut HashSet<String>) -> Result<(), Error> {
+    if known.contains(dialect) {
+        return Ok(());
     }
-}
-
-/// Opens a directory of the configuration. Links in its path are followed, because the path is the operator's own.
-fn directory(file: &Configuration, at: &str, path: &Path) -> Result<Directory, Error> {
-    let path = file.directory().join(path);
-    Walk::new(&path).and_then(Walk::end).map_err(|cause| file.wrong(at, format!("`{}`: {cause}", path.display())))
+    catalog::tools(dialect).map_err(|cause| file.wrong(&format!("{at}.dialect"), cause.message))?;
+    known.insert(dialect.to_owned());
+    Ok(())
 }
 
 fn narrowed(layers: Layers, source: &Source, narrowing: &Narrowing) -> Result<Layers, Refusal> {

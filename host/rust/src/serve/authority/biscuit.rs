@@ -133,6 +133,20 @@ fn is_simple(check: &Check) -> bool {
     check.kind == CheckKind::One && check.queries.iter().all(is_simple)
 }
 
+/// The facts of a block, and the form of each.
+const FACTS: [(&str, &str); 10] = [
+    ("holder", "`holder(\"NAME\")`, in the first block"),
+    ("workspace", "`workspace(\"NAME\")`"),
+    ("path", "`path(\"DIRECTORY\")`"),
+    ("read_only", "`read_only(true)`"),
+    ("dialect", "`dialect(\"NAME\")`"),
+    ("tools", "`tools([\"NAME\"])`"),
+    ("policy", "`policy(\"JSON\")`, once in a block"),
+    ("calls", "`calls(NUMBER)`"),
+    ("bytes", "`bytes(NUMBER)`"),
+    ("expires", "`expires(2030-01-31T12:00:00Z)`"),
+];
+
 /// Returns the restriction that the facts of a block are. Only the first block names the holder, and has to name
 /// workspaces.
 pub(super) fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut String) -> Result<GrantSettings, String> {
@@ -170,7 +184,7 @@ pub(super) fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut Str
                 let at = SystemTime::UNIX_EPOCH + Duration::from_secs((*seconds).min(MAX_SECONDS));
                 once(settings.expires.replace(humantime::format_rfc3339_seconds(at).to_string()).is_some())?;
             }
-            _ => return Err(format!("the server does not know the fact `{}` of the token", fact.predicate.name)),
+            _ => return Err(unknown(name)),
         }
     }
     if settings.workspaces.is_empty() && !is_first {
@@ -178,6 +192,17 @@ pub(super) fn restriction(block: &BlockBuilder, is_first: bool, holder: &mut Str
     }
     check(&settings)?;
     Ok(settings)
+}
+
+/// Returns the error for a fact that has no meaning in its block.
+fn unknown(name: &str) -> String {
+    match FACTS.iter().find(|(known, _)| *known == name) {
+        Some((_, form)) => format!("the fact `{name}` of the token has to be {form}"),
+        None => {
+            let names: Vec<_> = FACTS.iter().map(|(name, _)| *name).collect();
+            format!("the server does not know the fact `{name}` of the token; the facts are {}", names.join(", "))
+        }
+    }
 }
 
 fn text(term: &Term) -> Result<String, String> {

@@ -69,7 +69,8 @@ impl Provider {
         // The reasons of the library may contain parts of the token.
         let invalid = || Denied::Invalid("the token is not valid".to_owned());
         let header = decode_header(token).map_err(|_| invalid())?;
-        if !ALGORITHMS.contains(&header.alg) {
+        // An extension that a token calls critical changes what the token means.
+        if !ALGORITHMS.contains(&header.alg) || header.crit.is_some() {
             return Err(invalid());
         }
         let jwk = header.kid.as_deref().and_then(|kid| self.key(kid)).ok_or_else(invalid)?;
@@ -86,9 +87,11 @@ impl Provider {
         let Claims { sub, exp, paddock: mut settings } =
             decode::<Claims>(token, &key, &validation).map_err(|_| invalid())?.claims;
         check(&settings).map_err(|cause| Denied::Invalid(format!("the claim `paddock`: {cause}")))?;
-        // The budgets of the token can be forgotten at its end.
+        // Streams end with the token, and its budgets can be forgotten then.
         let end = SystemTime::UNIX_EPOCH + Duration::from_secs(exp.saturating_add(LEEWAY).min(MAX_SECONDS));
-        settings.expires.get_or_insert_with(|| humantime::format_rfc3339_seconds(end).to_string());
+        let earlier = settings.expires.as_deref().and_then(|expires| humantime::parse_rfc3339(expires).ok());
+        let end = earlier.map_or(end, |earlier| earlier.min(end));
+        settings.expires = Some(humantime::format_rfc3339_seconds(end).to_string());
         Ok((sub.unwrap_or_else(|| "jwt".to_owned()), Restriction { id, settings }))
     }
 

@@ -65,6 +65,9 @@ impl Authority {
             if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return Err(file.wrong(&at("sha256"), "it has to be the SHA-256 of the token, as 64 hex digits"));
             }
+            if digest == hash("") {
+                return Err(file.wrong(&at("sha256"), "it is the hash of nothing; `paddock token new` prints a token"));
+            }
             token.grant.iter().try_for_each(grant::check).map_err(|cause| file.wrong(&at("grant"), cause))?;
             if token.grant.is_none() && !token.operator {
                 return Err(file.wrong(&at("grant"), "it is missing; only an operator's token needs none"));
@@ -103,7 +106,9 @@ impl Authority {
         // A JSON Web Token has two dots, and Base64 has none.
         match (&self.jwt, &self.biscuit, token.contains('.')) {
             (Some(provider), _, true) => {
-                let (holder, restriction) = provider.verify(token, digest)?;
+                // Whoever has a token can make another signature of the same claims, for some algorithms.
+                let claims = token.rsplit_once('.').map_or(token, |(claims, _)| claims);
+                let (holder, restriction) = provider.verify(token, hash(claims))?;
                 Grant::new(&holder, &[restriction], workspace, now, &self.budgets)
             }
             (_, Some(issuer), false) => {

@@ -14,6 +14,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
+use url::Url;
 
 use super::authority::{Authority, Denied, Grant};
 use super::config::{ServerLimits, Settings};
@@ -23,8 +24,9 @@ use super::name::is_name;
 use super::narrowing::Narrowing;
 use super::record::{Record, Recorder};
 use super::refusal::Refusal;
+use super::served::Served;
 use super::telemetry::{Direction, Reason, log};
-use super::workspaces::{Served, Workspaces};
+use super::workspaces::Workspaces;
 use crate::error::Error;
 use crate::policy::Configuration;
 
@@ -87,11 +89,11 @@ impl App {
         if limits.max_header_bytes < MIN_HEADER_BYTES {
             return Err(file.wrong("limits.max_header_bytes", format!("it has to be at least {MIN_HEADER_BYTES}")));
         }
-        let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins, settings.public_url.as_deref());
+        let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins, settings.public_url.as_ref());
         let [calls, bodies] = [limits.max_calls; 2].map(Slots::new);
         let shutdown = Shutdown::default();
         let sessions = Arc::new(Sessions::new(limits.max_sessions, limits.session_idle()));
-        let url = |url: &String| url.trim_end_matches('/').to_owned();
+        let url = |url: &Url| url.as_str().trim_end_matches('/').to_owned();
         let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
         let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));
         let inner = Inner {
@@ -142,8 +144,8 @@ impl App {
 impl Inner {
     /// Checks from now on that the locks exclude other servers.
     fn check_locks(&self) -> Option<Checking> {
-        let signs = self.workspaces.signs()?;
-        let checking = signs.and_then(|directory| self.lock_check.start(directory));
+        let heartbeats = self.workspaces.heartbeats()?;
+        let checking = heartbeats.and_then(|directory| self.lock_check.start(directory));
         checking
             .inspect_err(|cause| log(&format!("paddock: cannot check the locks in the state directory: {cause}")))
             .ok()
@@ -269,6 +271,12 @@ impl Admitted {
         // Only a caller who may use the workspace learns whether it exists.
         let tenant = app.workspaces.tenant(&workspace)?;
         Ok(Self { app, workspace, grant: Arc::new(grant), tenant, record })
+    }
+
+    /// Fails if a rate or a budget permits no call now. Nothing is taken from them.
+    fn check(&self) -> Result<(), Rejection> {
+        self.grant.check_budgets()?;
+        Ok(self.tenant.check()?)
     }
 
     /// Starts a call, if the limits and the budgets permit it.

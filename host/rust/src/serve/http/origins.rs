@@ -25,9 +25,9 @@ pub(super) struct Origins {
 
 impl Origins {
     /// Permits these hosts and origins, and on a loopback address also its names.
-    pub(super) fn new(listen: SocketAddr, hosts: &[String], origins: &[String], public_url: Option<&str>) -> Self {
+    pub(super) fn new(listen: SocketAddr, hosts: &[String], origins: &[String], public_url: Option<&Url>) -> Self {
         let lower = |values: &[String]| values.iter().map(|value| value.to_ascii_lowercase()).collect();
-        let own = public_url.and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
+        let own = public_url.map(|url| url.origin().ascii_serialization());
         Self { hosts: lower(hosts), origins: lower(origins), own, is_loopback: listen.ip().is_loopback() }
     }
 
@@ -134,7 +134,12 @@ mod tests {
 
     #[test]
     fn a_change_comes_from_a_page_of_the_server() {
-        let origins = Origins::new("127.0.0.1:80".parse().unwrap(), &[], &[], Some("https://Files.example:443/x"));
+        let origins = Origins::new(
+            "127.0.0.1:80".parse().unwrap(),
+            &[],
+            &[],
+            Some(&"https://Files.example:443/x".parse().unwrap()),
+        );
         let is_permitted = |method: Method, headers: &[(&'static str, &str)]| {
             let mut map = HeaderMap::new();
             map.insert("host", "localhost:8710".parse().unwrap());

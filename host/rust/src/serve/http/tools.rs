@@ -63,14 +63,19 @@ pub(super) async fn call(
     body: Body,
 ) -> Result<Response<Body>, Rejection> {
     let admitted = Admitted::new(app, workspace, &headers)?;
-    let _running = admitted.begin()?;
     check_content_type(&headers)?;
+    admitted.check()?;
+    // A client that is slow to send its body takes no capacity for calls.
     let (body, _slots) = admitted.body(body).await?;
     let call: CallBody<'_> = serde_json::from_slice(&body).map_err(|cause| {
         Rejection::bad_request(format!("the body has to be {{\"tool\": NAME, \"arguments\": {{…}}}}: {cause}"))
     })?;
-    let dialect = admitted.dialect(call.dialect.as_deref())?;
     let arguments = call.arguments.map_or("{}", RawValue::get).to_owned();
+    if !arguments.starts_with('{') {
+        return Err(Rejection::bad_request("`arguments` has to be an object"));
+    }
+    let dialect = admitted.dialect(call.dialect.as_deref())?;
+    let _running = admitted.begin()?;
     let served = admitted.open().await?;
     // If the client disconnects, this future is dropped, which cancels the call.
     let options = CallOptions { listener: Some(admitted.record.listener()), ..CallOptions::dialect(dialect) };
@@ -82,13 +87,14 @@ pub(super) async fn call(
     Ok(json_response(StatusCode::OK, body))
 }
 
-/// Fails if the body is not JSON. A page of the web can send other types without asking the server first.
+/// Fails if the body is not plain JSON. A page of the web can send other types without asking the server first.
 fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+    let is_plain = headers.get_all(header::CONTENT_ENCODING).iter().all(|encoding| encoding == "identity");
+    match is_plain && media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
         true => Ok(()),
         false => {
-            let message = "the body has to be `application/json`";
+            let message = "the body has to be `application/json`, without `Content-Encoding`";
             Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid-argument", message))
         }
     }

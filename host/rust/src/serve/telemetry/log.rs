@@ -1,9 +1,10 @@
 //! The log: a line of JSON for each request, on standard error.
 
-use std::io::{self, Write};
 use std::time::SystemTime;
 
 use serde::Serialize;
+
+use super::stderr::log;
 
 /// A line of the log.
 #[derive(Serialize)]
@@ -37,9 +38,4 @@ impl Line<'_> {
             log(&line);
         }
     }
-}
-
-/// Writes a line to standard error. A closed standard error ends no request.
-pub(in super::super) fn log(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }

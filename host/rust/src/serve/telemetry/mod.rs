@@ -1,4 +1,4 @@
-//! What is seen of the server from outside: metrics, traces and a log. Metrics and traces go to a collector of
+//! Metrics, traces and a log. Metrics and traces go to a collector of
 //! OpenTelemetry, if the configuration names one. A collector that does not answer costs the spans that do not fit in the
 //! queue, and nothing else: its batches are sent by threads of their own.
 
@@ -22,11 +22,12 @@ use crate::policy::Configuration;
 mod collector;
 mod log;
 mod metrics;
+mod stderr;
 mod traces;
 
 use collector::Client;
-pub(super) use log::log;
 pub(super) use metrics::{Direction, Metrics, Reason};
+pub(super) use stderr::log;
 use traces::Traces;
 pub(super) use traces::{Answered, Trace};
 
@@ -102,6 +103,7 @@ impl Telemetry {
         };
         // The library does not keep to its own limit.
         let _ = tokio::time::timeout(timeout, all).await;
+        stderr::flush();
     }
 }
 

@@ -18,8 +18,8 @@ use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::limits::{Running, Slot};
+use super::super::served::Served;
 use super::super::telemetry::Direction;
-use super::super::workspaces::Served;
 use super::reply::{Rejection, json_response};
 use super::{Admitted, Inner};
 use crate::mcp::{self, Kind};
@@ -79,13 +79,13 @@ pub(super) async fn post(
         Ok(kind) => kind,
         Err(refusal) => return Ok(json_response(StatusCode::BAD_REQUEST, refusal)),
     };
-    // The places of a new session, and the end of a stream.
+    // The capacity of a new session, and the end of a stream.
     let (mut slots, mut stream) = (None, None);
     // The library passes the extensions to the handler of the message.
     parts.extensions.insert(caller.admitted.record.listener());
     match kind {
         Kind::Ignored => return Ok(StatusCode::ACCEPTED.into_response()),
-        Kind::Notification => {}
+        Kind::Notification => caller.admitted.tenant.message()?,
         Kind::Initialize => {
             parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)));
             let of_workspace = caller.admitted.tenant.session()?;
@@ -113,6 +113,11 @@ pub(super) async fn of_session(
     mut request: Request<Body>,
 ) -> Result<Response<Body>, Rejection> {
     let caller = Caller::new(app, workspace, query, request.headers_mut())?;
+    // A request without a session opens no workspace.
+    if !request.headers().contains_key(SESSION) {
+        return Err(Rejection::bad_request("the request needs the header `Mcp-Session-Id` of a session"));
+    }
+    caller.admitted.tenant.message()?;
     let opens_stream = *request.method() == Method::GET;
     let slot = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
     let stream = caller.stream(slot);

@@ -22,7 +22,7 @@ use super::super::limits::Running;
 use super::super::narrowing::{InnerPath, Narrowing};
 use super::super::recent::{Recent, RecentCall};
 use super::super::record::Record;
-use super::super::workspaces::Served;
+use super::super::served::Served;
 use super::reply::Rejection;
 use super::{Inner, open};
 use crate::approval::{Approver, Decision};
