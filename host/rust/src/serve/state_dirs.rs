@@ -81,8 +81,8 @@ impl StateDirs {
         parent.map(|parent| parent.path().join(LOCKS))
     }
 
-    /// Creates the directory of the heartbeats, by which servers find out whether locks work; `None` if the servers share no state
-    /// directory.
+    /// Creates the directory of the heartbeats, by which servers find out whether locks work; `None` if the configuration
+    /// names no state directory.
     pub(super) fn heartbeats(&self) -> Option<io::Result<Directory>> {
         let parent = self.parent.as_ref().filter(|_| self.is_configured);
         parent.map(|parent| parent.below(&[SERVERS]).create())
