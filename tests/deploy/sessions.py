@@ -130,8 +130,9 @@ def changes(container: Container, server: str, token: str, *options: str) -> Non
 
 
 def own_directories(container: Container) -> None:
-    for path in ["state/team-a", "audit/team-a.jsonl", "own/locks"]:
-        expect((container.volumes["/var/lib/paddock"] / path).exists(), f"there is no {path}")
+    # The name of the state directory ends with the time at which the directory of the workspace was created.
+    for path in ["state/team-a+*", "audit/team-a.jsonl", "own/locks"]:
+        expect(any(container.volumes["/var/lib/paddock"].glob(path)), f"there is no {path}")
     compiled = list((container.volumes["/var/cache/paddock"] / "code").glob("*.cwasm"))
     expect(len(compiled) == 1, f"the cache has {compiled}")
 

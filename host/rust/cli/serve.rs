@@ -16,8 +16,9 @@ const GRACE: Duration = Duration::from_secs(2);
 Example:
   paddock serve --config serve.yaml
 
-The guide's page `server.md` describes the file, and `paddock token new` creates a token. The address is printed on standard error when the server accepts
-connections. SIGTERM and SIGINT end the server after the running calls have ended.")]
+The guide's page `server.md` describes the file, and `paddock token new` creates a token. The
+address is printed on standard error when the server accepts connections. SIGTERM and SIGINT end the
+server when the running calls have ended, or were cancelled after `limits.shutdown_ms`.")]
 pub(crate) struct Args {
     /// YAML, TOML or JSON file with the workspaces, the tokens and the limits
     #[arg(long, value_name = "FILE")]

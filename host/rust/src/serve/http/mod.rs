@@ -1,5 +1,6 @@
 //! Connections, routes, and the checks of each request.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -133,8 +134,12 @@ impl App {
 
     pub(super) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let app = self.0;
+        let mut shutdown = pin!(shutdown);
         let checked = app.clone();
-        let _checking = tokio::task::spawn_blocking(move || checked.check_locks()).await;
+        let _checking = tokio::select! {
+            checking = tokio::task::spawn_blocking(move || checked.check_locks()) => checking,
+            () = &mut shutdown => return,
+        };
         let deadline = connection::serve(listener, router(&app), &app.limits, &app.shutdown, shutdown).await;
         let rest = deadline.saturating_duration_since(Instant::now()).max(FLUSH);
         app.recorder.telemetry.clone().shutdown(rest).await;
