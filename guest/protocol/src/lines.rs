@@ -10,7 +10,7 @@ pub struct Lines {
     overflow: Overflow,
 }
 
-/// What is left of a line that is too long.
+/// The rest of a line that is too long.
 enum Overflow {
     /// The line is not too long.
     None,

@@ -39,7 +39,7 @@ Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then chan
 or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; \
 an error says what would work instead.";
 
-/// What is known of the client before a request.
+/// The properties of the client that the server knows before a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Lifecycle {
     /// The client has not chosen between `initialize` and the stateless revision.

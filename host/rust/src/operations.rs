@@ -157,7 +157,7 @@ impl Workspace {
     }
 }
 
-/// What the server does apart from calls, without an event and a record of a call.
+/// Operations of the server that are no calls, and so have no event and no record.
 #[cfg(all(target_os = "linux", feature = "serve"))]
 impl Workspace {
     /// Waits for a running change, and completes or undoes one that was cut off, as each call does.

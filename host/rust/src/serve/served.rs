@@ -9,11 +9,11 @@ use crate::mcp;
 /// Maximum number of dialects of one workspace whose tools stay in memory.
 const MAX_DIALECTS: usize = 8;
 
-/// An open workspace, and what MCP clients of it share.
+/// An open workspace, and the state that its MCP clients share.
 pub(super) struct Served {
     pub(super) workspace: Workspace,
     log: mcp::Log,
-    /// What the clients of each dialect share.
+    /// The state that the clients of each dialect share.
     shared: Mutex<HashMap<String, mcp::Shared>>,
 }
 

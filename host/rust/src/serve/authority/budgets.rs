@@ -1,4 +1,4 @@
-//! What is left of the budgets of tokens. All requests with a token share its budgets.
+//! The remaining budgets of tokens. All requests with a token share its budgets.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ struct Families {
     swept: Option<SystemTime>,
 }
 
-/// What is left of the calls and bytes of a token.
+/// The calls and bytes that a token may still use.
 #[derive(Debug)]
 pub(super) struct Budget {
     pub(super) calls: AtomicU64,

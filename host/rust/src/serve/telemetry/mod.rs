@@ -112,7 +112,7 @@ fn on_thread(run: impl FnOnce() + Send + 'static) -> oneshot::Receiver<()> {
     let (sender, receiver) = oneshot::channel();
     let run = move || {
         run();
-        // Nobody waits if the time is over.
+        // The receiver is gone if the time is over.
         let _ = sender.send(());
     };
     // Without the thread, the collector does not get the last values.

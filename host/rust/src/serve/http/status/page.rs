@@ -23,7 +23,7 @@ ul{margin:0;padding:0;list-style:none}.failed{color:#a30000}
 p.failure{border-left:4px solid #a30000;padding:.4rem .8rem;background:#fff3f3}
 button{font:inherit;padding:.1rem .7rem}";
 
-/// What the first page shows.
+/// The content of the first page.
 pub(super) struct Overview<'o> {
     /// Workspaces with recent calls.
     pub(super) active: &'o [Active],
