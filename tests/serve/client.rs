@@ -1,9 +1,10 @@
 //! A server in this process, and a client that writes requests byte by byte.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,6 +25,35 @@ pub struct Running {
     pub home: TempDir,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The program `paddock serve`, with the file `serve.yaml` of a directory.
+pub struct Program {
+    pub child: Child,
+    /// Its standard error after the first line.
+    pub lines: Lines<BufReader<ChildStderr>>,
+    /// Address and port.
+    pub address: String,
+}
+
+impl Program {
+    /// Starts the program, and waits until it accepts connections.
+    pub fn start(home: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        command.args(["serve", "--config"]).arg(home.join("serve.yaml"));
+        command.env("XDG_CONFIG_HOME", home.join("none")).env_remove("PADDOCK_POLICY");
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let address = first.strip_prefix("paddock: serving http://").unwrap_or_else(|| panic!("{first}")).to_owned();
+        Self { child, lines, address }
+    }
+
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        let program = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(program, rustix::process::Signal::TERM).unwrap();
+    }
 }
 
 /// An answer of the server.

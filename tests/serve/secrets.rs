@@ -2,10 +2,9 @@
 
 use std::error::Error;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use biscuit_auth::KeyPair;
 use biscuit_auth::builder::BiscuitBuilder;
@@ -13,7 +12,7 @@ use paddock::serve::{Server, hash};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::client::{Reply, Running, TOKEN, request};
+use super::client::{Program, Reply, Running, TOKEN, request};
 
 /// Returns a Biscuit for `notes`, and the hex digits of its issuer's public key.
 fn biscuit() -> (String, String) {
@@ -94,15 +93,9 @@ fn the_log_names_callers_and_no_file_has_a_token() {
     fs::create_dir_all(home.path().join("notes")).unwrap();
     fs::create_dir_all(home.path().join("audit")).unwrap();
     fs::write(home.path().join("serve.yaml"), text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-    command.args(["serve", "--config"]).arg(home.path().join("serve.yaml"));
-    command.env("XDG_CONFIG_HOME", home.path().join("none")).env_remove("PADDOCK_POLICY");
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
-    let address = first.strip_prefix("paddock: serving http://").unwrap_or_else(|| panic!("{first}")).to_owned();
+    let mut server = Program::start(home.path());
     let send = |method: &str, path: &str, token: &str, body: &Value| {
-        let mut stream = TcpStream::connect(&address).unwrap();
+        let mut stream = TcpStream::connect(&server.address).unwrap();
         let body = if method == "GET" { String::new() } else { body.to_string() };
         let headers = [
             ("authorization", &*format!("Bearer {token}")),
@@ -120,9 +113,9 @@ fn the_log_names_callers_and_no_file_has_a_token() {
         assert_eq!(send("POST", "/w/notes/call", token, &write).status, status);
     }
     let metrics = send("GET", "/metrics", "", &Value::Null).text();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
-    let log: Vec<String> = lines.map(Result::unwrap).collect();
-    assert!(child.wait().unwrap().success());
+    server.terminate();
+    let log: Vec<String> = server.lines.map(Result::unwrap).collect();
+    assert!(server.child.wait().unwrap().success());
     let line: Value = serde_json::from_str(&log[0]).unwrap();
     assert_eq!(
         (&line["path"], &line["holder"], &line["status"]),
@@ -157,17 +150,9 @@ fn a_log_that_nobody_reads_stops_nothing() {
     let text =
         "listen: 127.0.0.1:0\nlog: true\nanonymous: true\nstate_dir: state\nworkspaces:\n  notes: {root: notes}\n";
     fs::write(home.path().join("serve.yaml"), text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-    command.args(["serve", "--config"]).arg(home.path().join("serve.yaml"));
-    command.env("XDG_CONFIG_HOME", home.path().join("none")).env_remove("PADDOCK_POLICY");
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut first = String::new();
-    stderr.read_line(&mut first).unwrap();
-    let address =
-        first.trim_end().strip_prefix("paddock: serving http://").unwrap_or_else(|| panic!("{first}")).to_owned();
+    let mut server = Program::start(home.path());
     let get = |path: &str| {
-        let mut stream = TcpStream::connect(&address).unwrap();
+        let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.set_read_timeout(Some(super::client::PATIENCE)).unwrap();
         stream.write_all(request("GET", path, &[], "").as_bytes()).unwrap();
         Reply::read(&mut stream).map(|reply| reply.status)
@@ -176,9 +161,9 @@ fn a_log_that_nobody_reads_stops_nothing() {
     let long = format!("/w/notes/{}", "x".repeat(4000));
     (0..100).for_each(|_| assert_eq!(get(&long), Some(404)));
     assert_eq!(get("/healthz"), Some(200));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    server.terminate();
     let started = std::time::Instant::now();
-    while child.try_wait().unwrap().is_none() {
+    while server.child.try_wait().unwrap().is_none() {
         assert!(started.elapsed() < super::client::PATIENCE, "the server did not end");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

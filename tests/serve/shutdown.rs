@@ -1,16 +1,15 @@
 //! The end of the server.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::client::{Reply, Running, TOKEN, request};
+use super::client::{Program, Reply, Running, TOKEN, request};
 
 fn slow_head(body: &str) -> String {
     format!(
@@ -104,13 +103,8 @@ fn a_signal_at_the_start_ends_the_server() {
     fs::create_dir_all(home.path().join("state/@servers")).unwrap();
     fs::write(home.path().join("state/@servers/00"), "7\n").unwrap();
     fs::write(home.path().join("serve.yaml"), "listen: 127.0.0.1:0\nanonymous: true\nstate_dir: state\n").unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-    command.args(["serve", "--config"]).arg(home.path().join("serve.yaml"));
-    command.env("XDG_CONFIG_HOME", home.path().join("none")).env_remove("PADDOCK_POLICY");
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(lines.next().unwrap().unwrap().starts_with("paddock: serving http://"));
+    let mut server = Program::start(home.path());
     thread::sleep(Duration::from_millis(100));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
-    assert!(child.wait().unwrap().success());
+    server.terminate();
+    assert!(server.child.wait().unwrap().success());
 }
