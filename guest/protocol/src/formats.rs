@@ -1,10 +1,37 @@
 //! Lists of tools in the formats of the interfaces of models.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
+use std::str::FromStr;
 
-use crate::outcome::one_line;
-use crate::tools::Tool;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// A tool as a list shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'t> {
+    /// The name by which the tool is called.
+    pub name: &'t str,
+    /// Title for display to people.
+    pub title: &'t str,
+    /// Description for the model.
+    pub description: &'t str,
+    /// JSON Schema of the arguments.
+    pub input_schema: &'t str,
+    /// JSON Schema of the result.
+    pub output_schema: &'t str,
+    /// Whether the tool changes nothing.
+    pub read_only: bool,
+    /// Whether the tool can replace or remove existing content.
+    pub destructive: bool,
+    /// Whether a second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+}
+
+/// A type that describes a tool.
+pub trait Describe {
+    /// Returns what a list shows of the tool.
+    fn listed(&self) -> Listed<'_>;
+}
 
 /// Format of a list of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,9 +47,10 @@ pub enum Format {
     Gemini,
 }
 
-impl Format {
-    /// Returns the format of this name, or why there is none.
-    pub fn named(name: &str) -> Result<Self, String> {
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
         match name {
             "mcp" => Ok(Self::Mcp),
             "openai" => Ok(Self::Openai),
@@ -31,22 +59,55 @@ impl Format {
             _ => Err("the formats are `mcp`, `openai`, `anthropic` and `gemini`".to_owned()),
         }
     }
+}
 
-    /// Returns the tools as a JSON array.
-    pub fn render(self, tools: &[Tool]) -> serde_json::Result<String> {
-        match self {
-            Self::Mcp => serde_json::to_string(&mcp(tools)),
-            Self::Openai => serde_json::to_string(&tools.iter().map(Openai::of).collect::<Vec<_>>()),
-            Self::Anthropic => serde_json::to_string(&tools.iter().map(Anthropic::of).collect::<Vec<_>>()),
-            Self::Gemini => serde_json::to_string(&[Gemini::of(tools)]),
-        }
+impl Format {
+    /// Returns the tools as a JSON array that people can read.
+    ///
+    /// # Errors
+    ///
+    /// If a schema is not JSON.
+    pub fn render(self, tools: &[impl Describe]) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(&self.list(tools)?)
     }
+
+    /// Returns the tools as an array that is serialized as JSON.
+    ///
+    /// # Errors
+    ///
+    /// If a schema is not JSON.
+    pub fn list(self, tools: &[impl Describe]) -> serde_json::Result<List<'_>> {
+        let tools = tools.iter().map(Describe::listed);
+        Ok(match self {
+            Self::Mcp => List::Mcp(tools.map(McpTool::of).collect::<Result<_, _>>()?),
+            Self::Openai => List::Openai(tools.map(Openai::of).collect::<Result<_, _>>()?),
+            Self::Anthropic => List::Anthropic(tools.map(Anthropic::of).collect::<Result<_, _>>()?),
+            Self::Gemini => {
+                let function_declarations = tools.map(Declaration::of).collect::<Result<_, _>>()?;
+                List::Gemini([Gemini { function_declarations }])
+            }
+        })
+    }
+}
+
+/// A list of tools in one of the formats.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum List<'t> {
+    /// [`Format::Mcp`].
+    Mcp(Vec<McpTool<'t>>),
+    /// [`Format::Openai`].
+    Openai(Vec<Openai<'t>>),
+    /// [`Format::Anthropic`].
+    Anthropic(Vec<Anthropic<'t>>),
+    /// [`Format::Gemini`].
+    Gemini([Gemini<'t>; 1]),
 }
 
 /// A tool of the Model Context Protocol.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct McpTool<'t> {
+pub struct McpTool<'t> {
     name: &'t str,
     title: &'t str,
     description: &'t str,
@@ -65,25 +126,28 @@ struct Annotations<'t> {
     open_world_hint: bool,
 }
 
-pub(crate) fn mcp(tools: &[Tool]) -> Vec<McpTool<'_>> {
-    tools.iter().map(mcp_tool).collect()
+impl<'t> McpTool<'t> {
+    fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
+        let Listed { name, title, description, input_schema, output_schema, read_only, destructive, idempotent } = tool;
+        let annotations = Annotations {
+            title,
+            read_only_hint: read_only,
+            destructive_hint: destructive,
+            idempotent_hint: idempotent,
+            open_world_hint: false,
+        };
+        let (input_schema, output_schema) = (schema_of(input_schema)?, schema_of(output_schema)?);
+        Ok(Self { name, title, description, input_schema, output_schema, annotations })
+    }
 }
 
-fn mcp_tool(tool: &Tool) -> McpTool<'_> {
-    let Tool { name, title, description, input_schema, output_schema, read_only, destructive, idempotent } = tool;
-    let annotations = Annotations {
-        title,
-        read_only_hint: *read_only,
-        destructive_hint: *destructive,
-        idempotent_hint: *idempotent,
-        open_world_hint: false,
-    };
-    let [input_schema, output_schema] = [input_schema, output_schema].map(|schema| schema_of(schema));
-    McpTool { name, title, description, input_schema, output_schema, annotations }
-}
-
-fn schema_of(schema: &str) -> Box<RawValue> {
-    one_line(schema).unwrap_or_default()
+/// Returns a schema without line breaks, because some transports send a list as one line.
+fn schema_of(text: &str) -> serde_json::Result<Box<RawValue>> {
+    let schema: &RawValue = serde_json::from_str(text)?;
+    if !text.contains(['\n', '\r']) {
+        return Ok(schema.to_owned());
+    }
+    to_raw_value(&serde_json::from_str::<Value>(text)?)
 }
 
 /// Returns a name that consists of letters, digits, `_` and `-`, as some interfaces require. Calls accept it too.
@@ -91,8 +155,9 @@ fn plain(name: &str) -> String {
     name.replace('.', "_")
 }
 
+/// A tool of chat completions of OpenAI.
 #[derive(Serialize)]
-struct Openai<'t> {
+pub struct Openai<'t> {
     r#type: &'static str,
     function: Function<'t>,
 }
@@ -105,29 +170,31 @@ struct Function<'t> {
 }
 
 impl<'t> Openai<'t> {
-    fn of(tool: &'t Tool) -> Self {
-        let (name, parameters) = (plain(&tool.name), schema_of(&tool.input_schema));
-        Self { r#type: "function", function: Function { name, description: &tool.description, parameters } }
+    fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
+        let (name, parameters) = (plain(tool.name), schema_of(tool.input_schema)?);
+        Ok(Self { r#type: "function", function: Function { name, description: tool.description, parameters } })
     }
 }
 
+/// A tool of messages of Anthropic.
 #[derive(Serialize)]
-struct Anthropic<'t> {
+pub struct Anthropic<'t> {
     name: String,
     description: &'t str,
     input_schema: Box<RawValue>,
 }
 
 impl<'t> Anthropic<'t> {
-    fn of(tool: &'t Tool) -> Self {
-        let input_schema = schema_of(&tool.input_schema);
-        Self { name: plain(&tool.name), description: &tool.description, input_schema }
+    fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
+        let input_schema = schema_of(tool.input_schema)?;
+        Ok(Self { name: plain(tool.name), description: tool.description, input_schema })
     }
 }
 
+/// Function declarations of Gemini.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Gemini<'t> {
+pub struct Gemini<'t> {
     function_declarations: Vec<Declaration<'t>>,
 }
 
@@ -139,27 +206,24 @@ struct Declaration<'t> {
     parameters_json_schema: Box<RawValue>,
 }
 
-impl<'t> Gemini<'t> {
-    fn of(tools: &'t [Tool]) -> Self {
-        let declaration = |tool: &'t Tool| Declaration {
-            name: plain(&tool.name),
-            description: &tool.description,
-            parameters_json_schema: schema_of(&tool.input_schema),
-        };
-        Self { function_declarations: tools.iter().map(declaration).collect() }
+impl<'t> Declaration<'t> {
+    fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
+        let parameters_json_schema = schema_of(tool.input_schema)?;
+        Ok(Self { name: plain(tool.name), description: tool.description, parameters_json_schema })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::Tool;
 
-    fn tool() -> Tool {
+    fn tool(input_schema: &str) -> Tool {
         Tool {
             name: "fs.read".to_owned(),
             title: "Read".to_owned(),
             description: "Reads.".to_owned(),
-            input_schema: r#"{"type":"object"}"#.to_owned(),
+            input_schema: input_schema.to_owned(),
             output_schema: r#"{"a":1}"#.to_owned(),
             read_only: true,
             ..Tool::default()
@@ -168,7 +232,11 @@ mod tests {
 
     #[test]
     fn each_format_has_the_members_of_its_interface() {
-        let render = |format: &str| Format::named(format).unwrap().render(&[tool()]).unwrap();
+        let tools = [tool("{\"type\":\n\"object\"}")];
+        let render = |format: &str| {
+            let format: Format = format.parse().unwrap();
+            serde_json::to_string(&format.list(&tools).unwrap()).unwrap()
+        };
         assert_eq!(
             render("mcp"),
             r#"[{"name":"fs.read","title":"Read","description":"Reads.","inputSchema":{"type":"object"},"outputSchema":{"a":1},"annotations":{"title":"Read","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}}]"#
@@ -185,6 +253,8 @@ mod tests {
             render("gemini"),
             r#"[{"functionDeclarations":[{"name":"fs_read","description":"Reads.","parametersJsonSchema":{"type":"object"}}]}]"#
         );
-        assert!(Format::named("xml").unwrap_err().contains("`gemini`"));
+        assert!("xml".parse::<Format>().unwrap_err().contains("`gemini`"));
+        assert!(Format::Mcp.render(&tools).unwrap().contains("\n  {\n    \"name\": \"fs.read\""));
+        assert!(Format::Mcp.list(&[tool("{")]).is_err());
     }
 }

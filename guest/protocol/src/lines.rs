@@ -1,6 +1,6 @@
 //! Lines of a stream of bytes, with a maximum length.
 
-use crate::message::Id;
+use crate::envelope::Id;
 use crate::request_id::RequestIdReader;
 
 /// Divides a stream into lines. It holds at most one line of the maximum length, and of a longer one only the id.

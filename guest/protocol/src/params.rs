@@ -25,7 +25,10 @@ const fn optional(name: &'static str, kind: Type) -> Param {
     Param { name, kind, is_required: false }
 }
 
-/// Methods with parameters.
+const LIST: &[Param] = &[optional("cursor", Type::Text)];
+const URI: &[Param] = &[required("uri", Type::Text)];
+
+/// Methods of the protocol that a server of tools and resources has in some revision.
 const METHODS: &[(&str, &[Param])] = &[
     (
         "initialize",
@@ -35,12 +38,47 @@ const METHODS: &[(&str, &[Param])] = &[
             required("clientInfo", Type::Object),
         ],
     ),
-    ("tools/call", &[required("name", Type::Text), optional("arguments", Type::Object)]),
-    ("tools/list", &[optional("cursor", Type::Text)]),
+    (
+        "tools/call",
+        &[
+            required("name", Type::Text),
+            optional("arguments", Type::Object),
+            optional("inputResponses", Type::Object),
+            optional("requestState", Type::Text),
+        ],
+    ),
+    ("tools/list", LIST),
+    ("resources/list", LIST),
+    ("resources/templates/list", LIST),
+    ("resources/read", URI),
+    ("resources/subscribe", URI),
+    ("resources/unsubscribe", URI),
+    ("subscriptions/listen", &[required("notifications", Type::Object)]),
+    ("logging/setLevel", &[required("level", Type::Text)]),
     ("server/discover", &[]),
 ];
 
-const WRONG_TYPE: &str = "a parameter does not have the type that the protocol requires";
+/// Methods of the server of this crate. The parameters of another one do not matter.
+const SERVED: [&str; 4] = ["initialize", "server/discover", "tools/call", "tools/list"];
+
+/// The reason if no parameter of the table is wrong, and the parameters do not fit the method nevertheless.
+pub const WRONG_TYPE: &str = "a parameter does not have the type that the protocol requires";
+
+/// Returns whether a server of tools and resources has this method.
+pub fn is_known(method: &str) -> bool {
+    METHODS.iter().any(|(name, _)| *name == method)
+}
+
+/// Returns why the parameters do not fit the method, as far as the table tells. Parameters fit a method that is not known.
+pub fn mismatch(method: &str, members: &Map<String, Value>) -> Option<String> {
+    let (_, params) = METHODS.iter().find(|(name, _)| *name == method)?;
+    params.iter().find_map(|param| param.mismatch(members))
+}
+
+/// Returns the error of parameters that do not fit the method for this reason.
+pub fn invalid(method: &str, reason: &str) -> RpcError {
+    RpcError::invalid_params(format!("the parameters of `{method}` are invalid: {reason}"))
+}
 
 /// Returns the error of a request without the member `params`, if its method needs one even without content.
 pub(crate) fn error_without(method: &str) -> Option<RpcError> {
@@ -49,14 +87,11 @@ pub(crate) fn error_without(method: &str) -> Option<RpcError> {
 
 /// Returns the error of a request whose parameters do not fit its method.
 pub(crate) fn error(method: &str, members: &Map<String, Value>) -> Option<RpcError> {
-    let (_, params) = METHODS.iter().find(|(name, _)| *name == method)?;
-    let mismatch = params.iter().find_map(|param| param.mismatch(members));
-    let reason = mismatch.or_else(|| is_wrong(method, members).then(|| WRONG_TYPE.to_owned()))?;
+    if !SERVED.contains(&method) {
+        return None;
+    }
+    let reason = mismatch(method, members).or_else(|| is_wrong(method, members).then(|| WRONG_TYPE.to_owned()))?;
     Some(invalid(method, &reason))
-}
-
-fn invalid(method: &str, reason: &str) -> RpcError {
-    RpcError::invalid_params(format!("the parameters of `{method}` are invalid: {reason}"))
 }
 
 impl Param {
@@ -125,7 +160,11 @@ mod tests {
             assert_eq!(error.code, -32602);
             assert!(error.message.contains(says) && error.message.contains(method), "{}", error.message);
         }
-        assert_eq!(error("tools/cal", &Map::new()), None);
+        for other in ["tools/cal", "resources/read"] {
+            assert_eq!(error(other, &Map::new()), None);
+        }
+        assert_eq!(mismatch("resources/read", &Map::new()).as_deref(), Some("`uri` is missing"));
+        assert!(is_known("resources/read") && !is_known("tools/cal"));
         assert_eq!(error_without("server/discover").map(|error| error.code), Some(-32602));
         assert_eq!(error_without("tools/list"), None);
         assert_eq!(error("tools/call", json!({"name": "a", "arguments": null}).as_object().unwrap()), None);

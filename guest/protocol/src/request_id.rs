@@ -1,11 +1,11 @@
 //! Search for the id of a request in a message that is too long to be held or parsed.
 
-use crate::message::{Id, MAX_ID_BYTES};
+use crate::envelope::{Id, MAX_ID_BYTES};
 
 /// Reader of the members of a JSON object whose text arrives in pieces. It holds a key or an id at a time, and reads
 /// over everything else: a client may write the id before its long parameters or after them.
 #[derive(Default)]
-pub(crate) struct RequestIdReader {
+pub struct RequestIdReader {
     /// Number of open objects and arrays.
     depth: usize,
     is_in_string: bool,
@@ -19,17 +19,17 @@ pub(crate) struct RequestIdReader {
 
 impl RequestIdReader {
     /// Reads the next bytes of the message.
-    pub(crate) fn read(&mut self, bytes: &[u8]) {
+    pub fn read(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.read_byte(*byte));
     }
 
     /// Returns the id if it is certain that the message is a request. A response has an id too, but the server's own.
-    pub(crate) fn id(&self) -> Option<&Id> {
+    pub fn id(&self) -> Option<&Id> {
         self.id.as_ref().filter(|_| self.has_method)
     }
 
     /// Removes and returns the id, and prepares for the next message.
-    pub(crate) fn take(&mut self) -> Option<Id> {
+    pub fn take(&mut self) -> Option<Id> {
         let this = std::mem::take(self);
         this.id.filter(|_| this.has_method)
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use crate::formats::{McpTool, mcp};
+use crate::formats::{Format, List};
 use crate::message::Request;
 use crate::rpc_error::{RpcError, code};
 use crate::tools::{DIALECT, Outcome, Tools};
@@ -121,7 +121,7 @@ impl<'t, T: Tools> Server<'t, T> {
         let tools = tools.map_err(|error| RpcError::new(code::INTERNAL_ERROR, Outcome::failed(error).text))?;
         let listed = Listed {
             result_type: is_stateless.then_some("complete"),
-            tools: mcp(&tools),
+            tools: Format::Mcp.list(&tools).map_err(|cause| RpcError::new(code::INTERNAL_ERROR, cause.to_string()))?,
             ttl_ms: TOOLS_TTL_MS,
             cache_scope: "public",
         };
@@ -209,7 +209,7 @@ fn raw(result: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
 struct Listed<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<&'static str>,
-    tools: Vec<McpTool<'t>>,
+    tools: List<'t>,
     ttl_ms: u64,
     cache_scope: &'static str,
 }

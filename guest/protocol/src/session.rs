@@ -4,7 +4,8 @@
 use serde_json::value::RawValue;
 
 use crate::lines::Line;
-use crate::message::{Id, Message, Request, answer, parse, too_long};
+use crate::envelope::{Id, answer, too_long};
+use crate::message::{Message, Request, parse};
 use crate::rpc_error::{RpcError, code};
 use crate::server::{BATCHES, Lifecycle, Server, agreed_revision, missing_metadata};
 use crate::tools::Tools;

@@ -1,5 +1,7 @@
 //! The interface to the tools that are served.
 
+use crate::formats::{Describe, Listed};
+
 /// Name of the dialect that calls have unless they name another.
 pub const DIALECT: &str = "paddock";
 
@@ -35,6 +37,22 @@ pub struct Tool {
     pub destructive: bool,
     /// Whether a second call with the same arguments changes nothing more.
     pub idempotent: bool,
+}
+
+impl Describe for Tool {
+    fn listed(&self) -> Listed<'_> {
+        let Self { name, title, description, input_schema, output_schema, read_only, destructive, idempotent } = self;
+        Listed {
+            name,
+            title,
+            description,
+            input_schema,
+            output_schema,
+            read_only: *read_only,
+            destructive: *destructive,
+            idempotent: *idempotent,
+        }
+    }
 }
 
 /// Outcome of a call.

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use paddock_protocol::formats::Format;
 use paddock_protocol::http::call_line;
 use paddock_protocol::lines::{Line, Lines};
-use paddock_protocol::message::MAX_MESSAGE_BYTES;
+use paddock_protocol::envelope::MAX_MESSAGE_BYTES;
 use paddock_protocol::server::Server;
 use paddock_protocol::session::Session;
 use paddock_protocol::tools::{Outcome, Tools};
@@ -78,7 +78,7 @@ impl Arguments {
             };
             match name {
                 "--dialect" => parsed.dialect = value()?.to_owned(),
-                "--format" if has_format => parsed.format = Format::named(value()?).map_err(CommandError::Usage)?,
+                "--format" if has_format => parsed.format = value()?.parse().map_err(CommandError::Usage)?,
                 _ if name.starts_with("--") => {
                     return Err(CommandError::Usage(format!(
                         "there is no option `{name}`; the engine opens directories"

@@ -23,7 +23,7 @@ pub use head::Head;
 pub use plain::call_line;
 pub use reply::Response;
 
-use crate::message::MAX_MESSAGE_BYTES;
+use crate::envelope::MAX_MESSAGE_BYTES;
 use crate::tools::Tools;
 use head::Query;
 use reply::Rejection;

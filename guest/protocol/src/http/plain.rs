@@ -7,7 +7,7 @@ use super::head::{Head, Query};
 use super::reply::{Rejection, Response};
 use super::{ReadBody, read_json};
 use crate::formats::Format;
-use crate::message::MAX_MESSAGE_BYTES;
+use crate::envelope::MAX_MESSAGE_BYTES;
 use crate::tools::{Outcome, Tools};
 
 /// A call, as the body of a request or as a line.
@@ -22,7 +22,7 @@ struct Call<'c> {
 
 /// Lists the tools.
 pub(super) fn list(tools: &impl Tools, dialect: &str, mut query: Query) -> Result<Response, Rejection> {
-    let format = query.take("format").map_or(Ok(Format::default()), |name| Format::named(&name));
+    let format = query.take("format").map_or(Ok(Format::default()), |name| name.parse());
     let format = format.map_err(Rejection::bad_request)?;
     let listed = tools.describe(query.take("dialect").as_deref().unwrap_or(dialect));
     let listed = listed.map_err(|error| Rejection::new(404, "not-found", error.message))?;

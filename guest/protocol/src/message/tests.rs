@@ -1,4 +1,5 @@
 use super::*;
+use crate::envelope::{MAX_ID_BYTES, MAX_VALUES};
 
 /// Returns the code, the message and the id of a refusal.
 fn refusal(text: &str) -> Option<(i32, String, Option<Id>)> {
@@ -10,11 +11,6 @@ fn refusal(text: &str) -> Option<(i32, String, Option<Id>)> {
 
 fn ping(id: &str) -> String {
     format!(r#"{{"jsonrpc": "2.0", "id": {id}, "method": "ping"}}"#)
-}
-
-#[test]
-fn values_are_counted_outside_strings() {
-    assert_eq!(count_values(br#"{"a": [1, 2, "x,[{\",", {}], "b": "\\"}"#), 7);
 }
 
 #[test]
@@ -101,20 +97,4 @@ fn a_refusal_that_comes_back_is_not_refused() {
         let text = format!(r#"{{"jsonrpc": "2.0", "id": {id}, "error": {{"code": -32700, "message": "x"}}}}"#);
         assert!(matches!(parse(text.as_bytes()), Message::Response), "{text}");
     }
-}
-
-#[test]
-fn the_remedy_for_a_message_that_is_too_long_names_a_tool_of_its_dialect_only() {
-    assert!(too_long("paddock").message.contains("`append`"));
-    for dialect in ["anthropic", "mcp-filesystem", "paddock:grep"] {
-        assert!(!too_long(dialect).message.contains('`'), "{dialect}");
-    }
-}
-
-#[test]
-fn an_answer_repeats_the_id() {
-    let result = RawValue::from_string("{}".to_owned()).unwrap();
-    assert_eq!(answer(Some(&Id::Text("a\"".into())), Ok(&result)), r#"{"jsonrpc":"2.0","id":"a\"","result":{}}"#);
-    let error = RpcError::new(code::PARSE_ERROR, "x");
-    assert_eq!(answer(None, Err(&error)), r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#);
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::message::Id;
+use crate::envelope::Id;
 use crate::test_tools::TestTools;
 
 fn ask(method: &str, params: Value, lifecycle: &Lifecycle) -> Result<Value, RpcError> {
