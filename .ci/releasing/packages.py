@@ -19,7 +19,7 @@ from .common import FILES, LICENCES, REPOSITORY, TOOLS, Failed, Release, committ
 from .tools import python_tool
 
 # In the order of their dependencies.
-CRATES = ["paddock-files-policy", "paddock-files-snapshots", "paddock-files-supervisor", "paddock-files"]
+CRATES = ["paddock-files-policy", "paddock-files-protocol", "paddock-files-snapshots", "paddock-files-supervisor", "paddock-files"]
 
 # The first version that publishes by the identity of a workflow is 11.5.1.
 NPM = "npm@11.19.1"

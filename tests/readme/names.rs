@@ -109,5 +109,14 @@ fn few_crates_are_published() {
         .map(|manifest| manifest.split('"').nth(1).unwrap().to_owned())
         .collect();
     published.sort();
-    assert_eq!(published, [PACKAGE, "paddock-files-policy", "paddock-files-snapshots", "paddock-files-supervisor"]);
+    assert_eq!(
+        published,
+        [
+            PACKAGE,
+            "paddock-files-policy",
+            "paddock-files-protocol",
+            "paddock-files-snapshots",
+            "paddock-files-supervisor"
+        ]
+    );
 }

@@ -29,9 +29,7 @@ impl Id {
     /// Returns the error of a request whose id is too long.
     pub fn too_long(&self) -> Option<RpcError> {
         let is_long = matches!(self, Self::Text(id) if id.len() > MAX_ID_BYTES);
-        is_long.then(|| {
-            RpcError::invalid_request(format!("the id of a request may have at most {MAX_ID_BYTES} bytes"))
-        })
+        is_long.then(|| RpcError::invalid_request(format!("the id of a request may have at most {MAX_ID_BYTES} bytes")))
     }
 }
 

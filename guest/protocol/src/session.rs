@@ -3,8 +3,8 @@
 
 use serde_json::value::RawValue;
 
-use crate::lines::Line;
 use crate::envelope::{Id, answer, too_long};
+use crate::lines::Line;
 use crate::message::{Message, Request, parse};
 use crate::rpc_error::{RpcError, code};
 use crate::server::{BATCHES, Lifecycle, Server, agreed_revision, missing_metadata};

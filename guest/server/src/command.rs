@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 
+use paddock_protocol::envelope::MAX_MESSAGE_BYTES;
 use paddock_protocol::formats::Format;
 use paddock_protocol::http::call_line;
 use paddock_protocol::lines::{Line, Lines};
-use paddock_protocol::envelope::MAX_MESSAGE_BYTES;
 use paddock_protocol::server::Server;
 use paddock_protocol::session::Session;
 use paddock_protocol::tools::{Outcome, Tools};

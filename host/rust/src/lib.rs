@@ -144,10 +144,11 @@ pub use fingerprint::Fingerprint;
 pub use host_mount::{HostMount, Mounted};
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
+#[doc(inline)]
+pub use paddock_protocol::formats::Format as ToolFormat;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
-pub use tool_formats::ToolFormat;
 pub use workspace::Workspace;
 
 /// The programs of the guide are compiled, and run, with those of the documentation.

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use super::head::{Head, Query};
 use super::reply::{Rejection, Response};
 use super::{ReadBody, read_json};
-use crate::formats::Format;
 use crate::envelope::MAX_MESSAGE_BYTES;
+use crate::formats::Format;
 use crate::tools::{Outcome, Tools};
 
 /// A call, as the body of a request or as a line.

@@ -1,9 +1,8 @@
 //! Lines of a stream, with a maximum length.
 
-use rmcp::model::RequestId;
+use paddock_protocol::envelope::Id;
+use paddock_protocol::request_id::RequestIdReader;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
-
-use super::request_id::RequestIdReader;
 
 /// A UTF-8 byte order mark, which may precede JSON.
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -34,7 +33,7 @@ pub(super) enum Line<'l> {
     /// A line that is not empty, without its end.
     Message(&'l [u8]),
     /// A line that is longer than the maximum, and the id of the request in it, if it is one. Its bytes are discarded.
-    TooLong(Option<RequestId>),
+    TooLong(Option<Id>),
     /// The stream has ended or failed. Bytes after the last line end are discarded.
     End,
 }
@@ -130,7 +129,8 @@ mod tests {
         loop {
             received.push(match lines.next().await {
                 Line::Message(line) => String::from_utf8_lossy(line).into_owned(),
-                Line::TooLong(id) => id.map_or("too long".to_owned(), |id| format!("too long: {id}")),
+                Line::TooLong(Some(Id::Number(id))) => format!("too long: {id}"),
+                Line::TooLong(Some(Id::Text(_)) | None) => "too long".to_owned(),
                 Line::End => return received,
             });
         }

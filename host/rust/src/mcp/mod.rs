@@ -18,6 +18,7 @@
 
 use std::path::PathBuf;
 
+use paddock_protocol::envelope::too_long;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServiceExt};
@@ -38,7 +39,6 @@ mod load;
 mod log;
 mod message;
 mod params;
-mod request_id;
 mod resources;
 mod roots;
 mod splice;
@@ -128,7 +128,7 @@ impl Server {
     {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
-        let too_long = message::too_long(&self.dialect);
+        let too_long = too_long(&self.dialect);
         let handler = Handler::new(session, self.dialect, Some(placeholders.clone()), self.log, self.shared);
         let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();

@@ -1,70 +1,18 @@
 //! Parameters that do not fit their method. The `rmcp` library takes a request with such parameters for a request of
 //! an unknown method; the client has to learn that the method is right and which parameter is not.
 
-use rmcp::model::{ClientRequest, ErrorData, RequestOptionalParam};
+use paddock_protocol::params::{WRONG_TYPE, invalid, is_known, mismatch};
+use paddock_protocol::rpc_error::RpcError;
+use rmcp::model::{ClientRequest, RequestOptionalParam};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-
-/// Type of a parameter.
-#[derive(Clone, Copy)]
-enum Type {
-    Text,
-    Object,
-}
-
-struct Param {
-    name: &'static str,
-    kind: Type,
-    is_required: bool,
-}
-
-const fn required(name: &'static str, kind: Type) -> Param {
-    Param { name, kind, is_required: true }
-}
-
-const fn optional(name: &'static str, kind: Type) -> Param {
-    Param { name, kind, is_required: false }
-}
-
-const LIST: &[Param] = &[optional("cursor", Type::Text)];
-const URI: &[Param] = &[required("uri", Type::Text)];
-
-/// Methods with parameters that the server has in some protocol revision.
-const METHODS: &[(&str, &[Param])] = &[
-    (
-        "initialize",
-        &[
-            required("protocolVersion", Type::Text),
-            required("capabilities", Type::Object),
-            required("clientInfo", Type::Object),
-        ],
-    ),
-    (
-        "tools/call",
-        &[
-            required("name", Type::Text),
-            optional("arguments", Type::Object),
-            optional("inputResponses", Type::Object),
-            optional("requestState", Type::Text),
-        ],
-    ),
-    ("tools/list", LIST),
-    ("resources/list", LIST),
-    ("resources/templates/list", LIST),
-    ("resources/read", URI),
-    ("resources/subscribe", URI),
-    ("resources/unsubscribe", URI),
-    ("subscriptions/listen", &[required("notifications", Type::Object)]),
-    ("logging/setLevel", &[required("level", Type::Text)]),
-    ("server/discover", &[]),
-];
 
 /// Returns the error of a request whose parameters do not fit its method. `all_params` returns the parameters as the
 /// client wrote them.
 pub(super) fn error<'l>(
     request: &ClientRequest,
     all_params: impl FnOnce() -> Option<&'l RawValue>,
-) -> Option<ErrorData> {
+) -> Option<RpcError> {
     let members = match request {
         ClientRequest::CustomRequest(request) => request.params.clone(),
         // The library takes wrong parameters of these methods for none, and a list would start again from its beginning.
@@ -75,40 +23,17 @@ pub(super) fn error<'l>(
         }
         _ => return None,
     };
-    let (method, params) = METHODS.iter().find(|(method, _)| *method == request.method())?;
+    let method = request.method();
+    if !is_known(method) {
+        return None;
+    }
     let none = Map::new();
     let members = members.as_ref().and_then(Value::as_object).unwrap_or(&none);
-    let reason = params.iter().find_map(|param| param.mismatch(members)).or_else(|| {
+    let reason = mismatch(method, members).or_else(|| {
         let is_unrecognized = matches!(request, ClientRequest::CustomRequest(_));
-        is_unrecognized.then(|| "a parameter does not have the type that the protocol requires".to_owned())
+        is_unrecognized.then(|| WRONG_TYPE.to_owned())
     })?;
-    Some(ErrorData::invalid_params(format!("the parameters of `{method}` are invalid: {reason}"), None))
-}
-
-impl Param {
-    /// Returns why the parameter is not what the method needs.
-    fn mismatch(&self, members: &Map<String, Value>) -> Option<String> {
-        let name = self.name;
-        let Some(value) = members.get(name).filter(|value| self.is_required || !value.is_null()) else {
-            return self.is_required.then(|| format!("`{name}` is missing"));
-        };
-        let (fits, expected) = match self.kind {
-            Type::Text => (value.is_string(), "a string"),
-            Type::Object => (value.is_object(), "an object"),
-        };
-        (!fits).then(|| format!("`{name}` has to be {expected}, not {}", described(value)))
-    }
-}
-
-fn described(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
+    Some(invalid(method, &reason))
 }
 
 #[cfg(test)]
@@ -120,8 +45,8 @@ mod tests {
 
     fn refusal(method: &str, params: Option<Value>) -> Option<String> {
         let error = error(&ClientRequest::CustomRequest(CustomRequest::new(method, params)), || None)?;
-        assert_eq!(error.code.0, -32602);
-        Some(error.message.into_owned())
+        assert_eq!(error.code, -32602);
+        Some(error.message)
     }
 
     #[test]

@@ -13,10 +13,11 @@
 use std::io;
 use std::sync::Arc;
 
+use paddock_protocol::envelope::{Answer, Id, MAX_MESSAGE_BYTES};
+use paddock_protocol::rpc_error::{RpcError, code};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId,
-    ServerResult,
+    ClientNotification, ClientRequest, JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
@@ -29,7 +30,7 @@ use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
 use super::ending::Ending;
 use super::lines::{Line, Lines};
 use super::load::{Load, Queued};
-use super::message::{MAX_LINE_BYTES, Parsed, Received, Refusal, parse};
+use super::message::{Parsed, Received, id_of, parse};
 use super::splice::Placeholders;
 
 /// Maximum number of bytes of one write. Small writes show that a slow client still reads.
@@ -47,7 +48,7 @@ pub(super) struct Wire<R, W> {
     /// Whether the session's protocol revision has batches.
     has_batches: bool,
     /// The error of a message that is too long.
-    too_long: ErrorData,
+    too_long: RpcError,
     /// Set at the end of the input.
     ending: Option<Ending>,
     /// Notified when nothing is left to do after the end of the input.
@@ -56,8 +57,8 @@ pub(super) struct Wire<R, W> {
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
     /// Creates a transport that answers a message which is too long with the error `too_long`.
-    pub(super) fn new(placeholders: Placeholders, read: R, write: W, too_long: ErrorData) -> Self {
-        let (lines, write) = (Lines::new(BufReader::new(read), MAX_LINE_BYTES), Arc::new(Mutex::new(write)));
+    pub(super) fn new(placeholders: Placeholders, read: R, write: W, too_long: RpcError) -> Self {
+        let (lines, write) = (Lines::new(BufReader::new(read), MAX_MESSAGE_BYTES), Arc::new(Mutex::new(write)));
         let (load, ahead, finished) = (Arc::default(), ReadAhead::default(), Arc::default());
         let (batches, has_batches) = (Batches::default(), false);
         Self { lines, write, placeholders, load, ahead, batches, has_batches, too_long, ending: None, finished }
@@ -156,9 +157,9 @@ where
     fn handle(&mut self, parsed: Parsed, batch: Option<BatchNumber>) -> Option<Received> {
         match parsed {
             Parsed::Message(message, weight) => return self.accept(*message, weight, batch),
-            Parsed::Invalid(error, id) => self.refuse(error, id, batch),
+            Parsed::Invalid(error, id) => self.refuse(&error, id.as_ref(), batch),
             Parsed::Batch(messages) => match batch_error(self.has_batches, batch, messages.len()) {
-                Some(cause) => self.refuse(ErrorData::invalid_request(cause, None), None, batch),
+                Some(cause) => self.refuse(&RpcError::invalid_request(cause), None, batch),
                 None => self.batches.begin(messages),
             },
             Parsed::Ignored => {}
@@ -218,7 +219,7 @@ where
             }
         };
         if let Some(cause) = refusal {
-            self.refuse(ErrorData::invalid_request(cause, None), Some(request.id), batch);
+            self.refuse(&RpcError::invalid_request(cause), Some(&id_of(&request.id)), batch);
             return None;
         }
         if let Some(batch) = batch {
@@ -257,23 +258,24 @@ where
                     let cause = format!(
                         "the answers of the batch have more than {MAX_COLLECTED_BYTES} bytes; send this request again alone"
                     );
-                    self.refuse_expected(ErrorData::internal_error(cause, None), Some(id), batch);
+                    let error = RpcError::new(code::INTERNAL_ERROR, cause);
+                    self.refuse_expected(&error, Some(&id_of(&id)), batch);
                 }
             }
         }
     }
 
     /// Answers a line, or a message of a batch, that was never in flight.
-    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<BatchNumber>) {
+    fn refuse(&mut self, error: &RpcError, id: Option<&Id>, batch: Option<BatchNumber>) {
         batch.into_iter().for_each(|batch| self.batches.expect(batch));
         self.refuse_expected(error, id, batch);
     }
 
     /// Answers a message as [`Self::refuse`] does, of which its batch knows.
-    fn refuse_expected(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<BatchNumber>) {
-        let refusal = Refusal::new(error, id);
+    fn refuse_expected(&mut self, error: &RpcError, id: Option<&Id>, batch: Option<BatchNumber>) {
+        let answer = Answer::new(id, Err(error));
         // The structure has no map with other keys than strings, the only values that cannot be serialized.
-        let Ok(line) = self.placeholders.line(&refusal) else { return };
+        let Ok(line) = self.placeholders.line(&answer) else { return };
         let line = match batch {
             Some(batch) => self.batches.answer(batch, &line),
             None => Some(line),
