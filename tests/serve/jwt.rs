@@ -10,16 +10,24 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::Running;
+use super::sessions::read_streams;
 
 /// The Ed25519 key of RFC 8037, appendix A, as PKCS #8, and its public key.
 const PRIVATE: &str = "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g";
 const PUBLIC: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
 
+/// The P-256 key of RFC 7515, appendix A.3, as PKCS #8, and its public key.
+const P256_PRIVATE: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIffH1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXUGDy+5v20t7WAczNXvp7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt";
+const P256_PUBLIC: [&str; 2] =
+    ["f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"];
+
 fn provider() -> Running {
     let home = TempDir::new().unwrap();
     fs::create_dir(home.path().join("notes")).unwrap();
     let key = json!({"kty": "OKP", "crv": "Ed25519", "x": PUBLIC, "kid": "one", "use": "sig", "alg": "EdDSA"});
-    fs::write(home.path().join("keys.json"), json!({"keys": [key]}).to_string()).unwrap();
+    let [x, y] = P256_PUBLIC;
+    let p256 = json!({"kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": "p256", "use": "sig", "alg": "ES256"});
+    fs::write(home.path().join("keys.json"), json!({"keys": [key, p256]}).to_string()).unwrap();
     let jwt = "jwt: {issuer: 'https://id.example', audience: paddock, jwks: keys.json}\n";
     Running::at(
         home,
@@ -113,6 +121,48 @@ fn a_token_that_is_replayed_has_one_budget() {
     let statuses: Vec<u16> = (0..4).map(|_| status(&first)).collect();
     assert_eq!(statuses, [200, 200, 403, 403]);
     assert_eq!(status(&second), 200);
+}
+
+/// Whoever has a token of ECDSA can make a second one without the key: with `(r, s)`, `(r, -s)` is a signature too.
+#[test]
+fn another_signature_of_the_same_claims_has_no_budget_of_its_own() {
+    let server = provider();
+    let mut claims = claims();
+    claims["paddock"]["calls"] = json!(2);
+    let der = STANDARD.decode(P256_PRIVATE).unwrap();
+    let header = Header { kid: Some("p256".to_owned()), ..Header::new(Algorithm::ES256) };
+    let first = encode(&header, &claims, &EncodingKey::from_ec_der(&der)).unwrap();
+    let (signed, signature) = first.rsplit_once('.').unwrap();
+    let mut signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+    negate(&mut signature[32..]);
+    let second = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature));
+    let status = |token: &str| server.call_as(token, "notes", "stat", json!({"path": "."})).status;
+    assert_eq!([&first, &second, &second, &first].map(|token| status(token)), [200, 200, 403, 403]);
+}
+
+/// Subtracts a number, with its most significant byte first, from the order of P-256.
+fn negate(number: &mut [u8]) {
+    const ORDER: &str = "/////wAAAAD//////////7zm+q2nF56E87nKwvxjJVE=";
+    let mut borrow = 0;
+    for (byte, order) in number.iter_mut().zip(STANDARD.decode(ORDER).unwrap()).rev() {
+        let difference = i16::from(order) - i16::from(*byte) - borrow;
+        borrow = i16::from(difference < 0);
+        *byte = u8::try_from(difference.rem_euclid(256)).unwrap();
+    }
+}
+
+/// The server accepts a token for 30 seconds after its expiry, because clocks differ.
+#[test]
+fn a_stream_ends_when_the_token_of_the_provider_expires() {
+    let server = provider();
+    let mut claims = claims();
+    claims["exp"] = json!(now() - 26);
+    let token = signed(&claims, "one");
+    for text in read_streams(&server, &token) {
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+        assert!(now() >= claims["exp"].as_u64().unwrap() + 30, "{text}");
+    }
+    assert_eq!(server.call_as(&token, "notes", "tree", json!({})).status, 401);
 }
 
 #[test]

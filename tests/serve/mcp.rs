@@ -83,7 +83,7 @@ fn transcript() -> Vec<(&'static str, Value)> {
 fn a_session_of_each_revision_has_the_answers_of_stdio() {
     let server = Running::notes("");
     for version in LEGACY {
-        let (mut http, mut stdio) = (Http { server: &server, session: None }, OverStdio::start(&server));
+        let (mut http, mut stdio) = (Http::new(&server, TOKEN), OverStdio::start(&server));
         let about =
             json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         let start = [("initialize", about), ("logging/setLevel", json!({"level": "warning"}))];
@@ -112,7 +112,7 @@ fn a_session_of_each_revision_has_the_answers_of_stdio() {
 #[test]
 fn the_stateless_revision_has_the_answers_of_stdio() {
     let server = Running::notes("");
-    let (mut http, mut stdio) = (Http { server: &server, session: None }, OverStdio::start(&server));
+    let (mut http, mut stdio) = (Http::new(&server, TOKEN), OverStdio::start(&server));
     for (id, (method, mut params)) in [("server/discover", json!({}))].into_iter().chain(transcript()).enumerate() {
         params["_meta"] = meta();
         // The header repeats a name that is a string.
@@ -133,7 +133,7 @@ fn is_answer(message: &Value) -> bool {
 #[test]
 fn a_body_that_is_no_message_has_the_answer_of_stdio() {
     let server = Running::notes("");
-    let (mut http, mut stdio) = (Http { server: &server, session: None }, OverStdio::start(&server));
+    let (mut http, mut stdio) = (Http::new(&server, TOKEN), OverStdio::start(&server));
     for text in [
         "{",
         "[1",
@@ -153,7 +153,7 @@ fn a_body_that_is_no_message_has_the_answer_of_stdio() {
 #[test]
 fn a_message_of_several_lines_is_answered_and_a_batch_is_refused() {
     let server = Running::notes("");
-    let mut http = Http { server: &server, session: None };
+    let mut http = Http::new(&server, TOKEN);
     let about =
         json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about});
@@ -170,7 +170,7 @@ fn a_stateless_client_repeats_the_call_with_the_answer_of_a_person() {
     let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
     let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    policy: {approval: on-change}\n";
     let server = Running::start(&format!("{workspace}{token}"));
-    let mut http = Http { server: &server, session: None };
+    let mut http = Http::new(&server, TOKEN);
     let mut params = json!({"name": "write_file", "arguments": {"path": "x.txt", "content": "x"}, "_meta": meta()});
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
     let mut call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -186,7 +186,7 @@ fn a_stateless_client_repeats_the_call_with_the_answer_of_a_person() {
 #[test]
 fn requests_that_fit_no_revision_are_refused() {
     let server = Running::notes("");
-    let mut http = Http { server: &server, session: None };
+    let mut http = Http::new(&server, TOKEN);
     assert_eq!(http.send_text(r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#).status, 400);
     let authorization = format!("Bearer {TOKEN}");
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).to_string();

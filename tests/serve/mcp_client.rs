@@ -26,12 +26,17 @@ pub fn messages(reply: &Reply) -> Vec<Value> {
 /// A client of MCP over HTTP.
 pub struct Http<'s> {
     pub server: &'s Running,
+    pub token: &'s str,
     pub session: Option<String>,
 }
 
-impl Http<'_> {
+impl<'s> Http<'s> {
+    pub fn new(server: &'s Running, token: &'s str) -> Self {
+        Self { server, token, session: None }
+    }
+
     pub fn send_text(&mut self, text: &str) -> Reply {
-        let authorization = format!("Bearer {TOKEN}");
+        let authorization = format!("Bearer {}", self.token);
         let message: Value = serde_json::from_str(text).unwrap_or_default();
         let mut headers = vec![("authorization", authorization), ("accept", ACCEPT.to_owned())];
         if let Some(session) = &self.session {
@@ -75,7 +80,11 @@ pub fn next_message(stream: &mut TcpStream, seen: &mut String) -> Value {
 }
 
 pub fn start_session(server: &Running, capabilities: &Value) -> String {
-    let mut http = Http { server, session: None };
+    start_session_as(server, TOKEN, capabilities)
+}
+
+pub fn start_session_as(server: &Running, token: &str, capabilities: &Value) -> String {
+    let mut http = Http::new(server, token);
     let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
     assert_eq!(http.send_text(&hello).status, 200);

@@ -8,7 +8,7 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 
 use super::client::{Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta, next_message, start_session};
+use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta, next_message, start_session, start_session_as};
 
 #[test]
 fn log_messages_are_on_the_stream_of_the_session() {
@@ -37,12 +37,12 @@ fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
     let about =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
-    let refused = Http { server: &server, session: None }.send_text(&hello);
+    let refused = Http::new(&server, TOKEN).send_text(&hello);
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
     let authorization = format!("Bearer {TOKEN}");
     let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*sessions[0])];
     assert_eq!(server.request("DELETE", "/w/notes/mcp", &headers, "").status, 202);
-    assert_eq!(Http { server: &server, session: None }.send_text(&hello).status, 200);
+    assert_eq!(Http::new(&server, TOKEN).send_text(&hello).status, 200);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_person_is_asked_on_the_stream_of_the_call() {
 #[test]
 fn a_token_for_some_tools_has_no_resources() {
     let server = Running::with_token(&json!({"workspaces": ["notes"], "tools": ["stat"]}), "");
-    let mut http = Http { server: &server, session: None };
+    let mut http = Http::new(&server, TOKEN);
     let about =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
@@ -114,13 +114,13 @@ fn a_token_for_some_tools_has_no_resources() {
         let mut stateless = request;
         stateless["params"]["_meta"] = meta();
         if method != "resources/subscribe" {
-            let answer = messages(&Http { server: &server, session: None }.send_text(&stateless.to_string()));
+            let answer = messages(&Http::new(&server, TOKEN).send_text(&stateless.to_string()));
             assert_eq!(answer[0]["error"]["code"], -32601, "{method}: {answer:?}");
         }
     }
     let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
     let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
-    let answer = messages(&Http { server: &server, session: None }.send_text(&listen.to_string()));
+    let answer = messages(&Http::new(&server, TOKEN).send_text(&listen.to_string()));
     assert_eq!(answer[0]["error"]["code"], -32601, "{answer:?}");
 }
 
@@ -130,7 +130,7 @@ fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
     let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
     let server = Running::start(&format!("{workspace}{token}"));
     let session = start_session(&server, &json!({}));
-    let mut http = Http { server: &server, session: Some(session.clone()) };
+    let mut http = Http { session: Some(session.clone()), ..Http::new(&server, TOKEN) };
     let subscribe =
         json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "file:///a.txt"}});
     assert!(messages(&http.send_text(&subscribe.to_string()))[0]["result"].is_object());
@@ -145,9 +145,9 @@ fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
 }
 
 /// Opens both kinds of streams, and returns what has been read when they have ended.
-fn read_streams(server: &Running) -> Vec<String> {
-    let session = start_session(server, &json!({}));
-    let authorization = format!("Bearer {TOKEN}");
+pub fn read_streams(server: &Running, token: &str) -> Vec<String> {
+    let session = start_session_as(server, token, &json!({}));
+    let authorization = format!("Bearer {token}");
     let common = [("authorization", &*authorization), ("accept", ACCEPT)];
     let of_session: Vec<_> = common.iter().copied().chain([("mcp-session-id", &*session)]).collect();
     let names = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
@@ -176,7 +176,7 @@ fn a_stream_ends_when_the_token_expires() {
     let expires = SystemTime::now() + Duration::from_secs(4);
     let grant = json!({"workspaces": ["notes"], "expires": humantime::format_rfc3339(expires).to_string()});
     let server = Running::with_token(&grant, "");
-    for text in read_streams(&server) {
+    for text in read_streams(&server, TOKEN) {
         assert!(text.starts_with("HTTP/1.1 200"), "{text}");
         assert!(SystemTime::now() >= expires, "{text}");
     }
