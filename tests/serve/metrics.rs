@@ -62,14 +62,14 @@ fn requests_calls_and_refusals_are_counted() {
 #[test]
 fn calls_of_mcp_are_counted() {
     let server = Running::notes("metrics: true\n");
-    let mut session = Http { server: &server, session: Some(start_session(&server, &json!({}))) };
+    let mut session = Http { session: Some(start_session(&server, &json!({}))), ..Http::new(&server, TOKEN) };
     let call = |id: u32, method: &str, params: serde_json::Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let read = json!({"name": "read_file", "arguments": {"path": "a.txt"}});
     session.send_text(&call(1, "tools/call", read.clone()).to_string());
     session.send_text(&call(2, "resources/read", json!({"uri": "file:///a.txt"})).to_string());
     let mut stateless = call(3, "tools/call", read);
     stateless["params"]["_meta"] = meta();
-    Http { server: &server, session: None }.send_text(&stateless.to_string());
+    Http::new(&server, TOKEN).send_text(&stateless.to_string());
     assert_has(&scrape(&server), &[r#"paddock_calls_total{code="ok",operation="read"} 3"#]);
 }
 
