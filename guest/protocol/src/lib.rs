@@ -9,13 +9,14 @@
 //! - [`server`]: the answers to the requests of the protocol, for the revisions that start with `initialize` and for the
 //!   stateless revision 2026-07-28.
 //! - [`lines`], [`session`]: messages as lines, and the session of one client over them.
-//! - [`http`]: requests and responses of HTTP.
+//! - `http`, with the feature of this name: requests and responses of HTTP.
 //!
 //! The server has tools and nothing else: no resources, no elicitation, no progress, no log messages. A call that needs an
 //! approval fails.
 
 pub mod envelope;
 pub mod formats;
+#[cfg(feature = "http")]
 pub mod http;
 pub mod lines;
 pub mod message;
