@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
+
+use crate::one_line::one_line;
 
 /// A tool as a list shows it.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,15 @@ impl Format {
     /// If a schema is not JSON.
     pub fn render(self, tools: &[impl Describe]) -> serde_json::Result<String> {
         serde_json::to_string_pretty(&self.list(tools)?)
+    }
+
+    /// Returns the tools as a JSON array on one line.
+    ///
+    /// # Errors
+    ///
+    /// If a schema is not JSON.
+    pub fn render_line(self, tools: &[impl Describe]) -> serde_json::Result<String> {
+        serde_json::to_string(&self.list(tools)?)
     }
 
     /// Returns the tools as an array that is serialized as JSON.
@@ -136,18 +146,9 @@ impl<'t> McpTool<'t> {
             idempotent_hint: idempotent,
             open_world_hint: false,
         };
-        let (input_schema, output_schema) = (schema_of(input_schema)?, schema_of(output_schema)?);
+        let (input_schema, output_schema) = (one_line(input_schema)?, one_line(output_schema)?);
         Ok(Self { name, title, description, input_schema, output_schema, annotations })
     }
-}
-
-/// Returns a schema without line breaks, because some transports send a list as one line.
-fn schema_of(text: &str) -> serde_json::Result<Box<RawValue>> {
-    let schema: &RawValue = serde_json::from_str(text)?;
-    if !text.contains(['\n', '\r']) {
-        return Ok(schema.to_owned());
-    }
-    to_raw_value(&serde_json::from_str::<Value>(text)?)
 }
 
 /// Returns a name that consists of letters, digits, `_` and `-`, as some interfaces require. Calls accept it too.
@@ -171,7 +172,7 @@ struct Function<'t> {
 
 impl<'t> Openai<'t> {
     fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
-        let (name, parameters) = (plain(tool.name), schema_of(tool.input_schema)?);
+        let (name, parameters) = (plain(tool.name), one_line(tool.input_schema)?);
         Ok(Self { r#type: "function", function: Function { name, description: tool.description, parameters } })
     }
 }
@@ -186,7 +187,7 @@ pub struct Anthropic<'t> {
 
 impl<'t> Anthropic<'t> {
     fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
-        let input_schema = schema_of(tool.input_schema)?;
+        let input_schema = one_line(tool.input_schema)?;
         Ok(Self { name: plain(tool.name), description: tool.description, input_schema })
     }
 }
@@ -208,7 +209,7 @@ struct Declaration<'t> {
 
 impl<'t> Declaration<'t> {
     fn of(tool: Listed<'t>) -> serde_json::Result<Self> {
-        let parameters_json_schema = schema_of(tool.input_schema)?;
+        let parameters_json_schema = one_line(tool.input_schema)?;
         Ok(Self { name: plain(tool.name), description: tool.description, parameters_json_schema })
     }
 }
@@ -235,7 +236,7 @@ mod tests {
         let tools = [tool("{\"type\":\n\"object\"}")];
         let render = |format: &str| {
             let format: Format = format.parse().unwrap();
-            serde_json::to_string(&format.list(&tools).unwrap()).unwrap()
+            format.render_line(&tools).unwrap()
         };
         assert_eq!(
             render("mcp"),

@@ -20,6 +20,7 @@ pub mod formats;
 pub mod http;
 pub mod lines;
 pub mod message;
+mod one_line;
 pub mod outcome;
 pub mod params;
 pub mod request_id;

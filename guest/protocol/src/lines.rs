@@ -1,7 +1,10 @@
-//! Lines of a stream of bytes, with a maximum length.
+//! Lines of a stream of bytes, with a maximum length. A transport reads the stream.
 
 use crate::envelope::Id;
 use crate::request_id::RequestIdReader;
+
+/// A UTF-8 byte order mark, which may precede JSON.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Divides a stream into lines. It holds at most one line of the maximum length, and of a longer one only the id.
 pub struct Lines {
@@ -23,7 +26,7 @@ enum Overflow {
 /// A line of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A line without its line break. It is not empty.
+    /// A line without its line break, and without the white space and the byte order mark around it. It is not empty.
     Text(Vec<u8>),
     /// A line over the maximum length, with the id of the request in it, if it is one.
     TooLong(Option<Id>),
@@ -40,14 +43,22 @@ impl Lines {
     /// # Errors
     ///
     /// The first error of `handle`. The rest of the bytes is lost then.
-    pub fn read<E>(&mut self, bytes: &[u8], mut handle: impl FnMut(Line) -> Result<(), E>) -> Result<(), E> {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let (piece, is_last) = piece.strip_suffix(b"\n").map_or((piece, false), |piece| (piece, true));
-            if let Some(line) = self.add(piece, is_last) {
-                handle(line)?;
-            }
+    pub fn read<E>(&mut self, mut bytes: &[u8], mut handle: impl FnMut(Line) -> Result<(), E>) -> Result<(), E> {
+        while !bytes.is_empty() {
+            let (length, line) = self.read_line(bytes);
+            bytes = bytes.get(length..).unwrap_or_default();
+            line.map_or(Ok(()), &mut handle)?;
         }
         Ok(())
+    }
+
+    /// Reads the next bytes of the stream to the end of the first line in them. Returns how many bytes these are, and the
+    /// line, if one has ended or become too long. The caller passes the rest in its next call.
+    pub fn read_line(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let piece = end.and_then(|end| bytes.get(..end)).unwrap_or(bytes);
+        let length = piece.len() + usize::from(end.is_some());
+        (length, self.add(piece, end.is_some()))
     }
 
     /// Returns the last line of the stream, which has no line break. A text is not a message without its line break,
@@ -87,8 +98,11 @@ impl Lines {
     }
 
     fn take(&mut self) -> Option<Line> {
-        let line = std::mem::take(&mut self.line);
-        (!line.trim_ascii().is_empty()).then_some(Line::Text(line))
+        let mut line = std::mem::take(&mut self.line);
+        line.truncate(line.trim_ascii_end().len());
+        let start = line.len() - line.strip_prefix(BOM).unwrap_or(&line).trim_ascii_start().len();
+        line.drain(..start);
+        (!line.is_empty()).then_some(Line::Text(line))
     }
 }
 
@@ -120,7 +134,7 @@ mod tests {
         let expected = [
             Line::Text(b"one".to_vec()),
             Line::TooLong(Some(Id::Number(7))),
-            Line::Text(b"two\r".to_vec()),
+            Line::Text(b"two".to_vec()),
             Line::TooLong(Some(Id::Text("b".into()))),
             Line::Text(vec![b'z'; 30]),
             Line::TooLong(None),
@@ -132,5 +146,43 @@ mod tests {
         }
         let unfinished = lines(&long[..60], 7);
         assert_eq!(unfinished, [Line::TooLong(Some(Id::Number(7)))]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_white_space_are_not_part_of_a_line() {
+        for size in 1..20 {
+            let expected = [&b"one"[..], b"t wo", b"\xc3\xa4"].map(|line| Line::Text(line.to_vec()));
+            assert_eq!(
+                lines("\u{feff}one\n\u{feff} \r\n\t t wo \r\n\u{feff}\n\u{feff}\u{e4}\n", size),
+                expected,
+                "{size}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_line_is_not_counted() {
+        for end in ["\n", ""] {
+            assert!(matches!(lines(&format!("{}{end}", "z".repeat(30)), 8)[..], [Line::Text(_)]));
+            assert_eq!(lines(&format!("{}{end}", "z".repeat(31)), 8), [Line::TooLong(None)]);
+        }
+    }
+
+    #[test]
+    fn one_line_is_read_at_a_time() {
+        let mut lines = Lines::new(4);
+        for (bytes, length, line) in [
+            (&b""[..], 0, None),
+            (b"\nab", 1, None),
+            (b"ab", 2, None),
+            (b"c\nd\n", 2, Some(Line::Text(b"abc".to_vec()))),
+            (b"d\n", 2, Some(Line::Text(b"d".to_vec()))),
+            (b"12345", 5, None),
+            (b"6\n7\n", 2, Some(Line::TooLong(None))),
+            (b"7\n", 2, Some(Line::Text(b"7".to_vec()))),
+        ] {
+            assert_eq!(lines.read_line(bytes), (length, line), "{bytes:?}");
+        }
+        assert_eq!(lines.end(), None);
     }
 }

@@ -2,9 +2,10 @@
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
+use crate::one_line::one_line;
 use crate::tools::{Change, Failure, Outcome};
 
 impl Outcome {
@@ -30,17 +31,8 @@ impl Outcome {
     /// Returns the result as JSON on one line: where each answer is a line, a further line could pass for the answer to
     /// another call.
     pub(crate) fn raw_result(&self) -> Box<RawValue> {
-        one_line(&self.result).or_else(|| one_line("null")).unwrap_or_default()
+        one_line(&self.result).unwrap_or_default()
     }
-}
-
-/// Returns a JSON text without line breaks, or `None` if the text is not JSON.
-pub(crate) fn one_line(json: &str) -> Option<Box<RawValue>> {
-    if json.contains(['\n', '\r']) {
-        let value: Value = serde_json::from_str(json).ok()?;
-        return RawValue::from_string(value.to_string()).ok();
-    }
-    RawValue::from_string(json.to_owned()).ok()
 }
 
 impl Serialize for Outcome {

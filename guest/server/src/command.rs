@@ -139,7 +139,7 @@ fn batch(
 fn list(tools: &impl Tools, arguments: &Arguments, stdout: &mut impl Write) -> Result<bool, CommandError> {
     match tools.describe(&arguments.dialect) {
         Ok(tools) => {
-            print(stdout, &arguments.format.render(&tools).map_err(std::io::Error::from)?)?;
+            print(stdout, &arguments.format.render_line(&tools).map_err(std::io::Error::from)?)?;
             Ok(true)
         }
         Err(error) => {

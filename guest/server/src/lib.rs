@@ -8,7 +8,7 @@
 //! - [`settings`]: the settings from environment variables.
 //! - `wasi`: the imports and exports, which only the component has.
 //!
-//! The protocols are in the crate `paddock-protocol`.
+//! The protocols are in the crate `paddock-files-protocol`.
 
 pub mod command;
 pub mod guarded;

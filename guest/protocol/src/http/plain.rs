@@ -26,7 +26,7 @@ pub(super) fn list(tools: &impl Tools, dialect: &str, mut query: Query) -> Resul
     let format = format.map_err(Rejection::bad_request)?;
     let listed = tools.describe(query.take("dialect").as_deref().unwrap_or(dialect));
     let listed = listed.map_err(|error| Rejection::new(404, "not-found", error.message))?;
-    let body = format.render(&listed);
+    let body = format.render_line(&listed);
     let failed = |cause| Rejection::new(500, "io", format!("the list cannot be written: {cause}"));
     Ok(Response::json(200, body.map_err(failed)?))
 }

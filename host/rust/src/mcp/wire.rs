@@ -14,6 +14,7 @@ use std::io;
 use std::sync::Arc;
 
 use paddock_protocol::envelope::{Answer, Id, MAX_MESSAGE_BYTES};
+use paddock_protocol::lines::Line;
 use paddock_protocol::rpc_error::{RpcError, code};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -28,7 +29,7 @@ use tokio::time::sleep_until;
 use super::ahead::{ReadAhead, Waiting};
 use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
 use super::ending::Ending;
-use super::lines::{Line, Lines};
+use super::lines::Lines;
 use super::load::{Load, Queued};
 use super::message::{Parsed, Received, id_of, parse};
 use super::splice::Placeholders;
@@ -129,9 +130,9 @@ where
                 line = self.lines.next(), if may_read => line,
             };
             let parsed = match line {
-                Line::Message(line) => parse(line),
-                Line::TooLong(id) => Parsed::Invalid(self.too_long.clone(), id),
-                Line::End => {
+                Some(Line::Text(line)) => parse(&line),
+                Some(Line::TooLong(id)) => Parsed::Invalid(self.too_long.clone(), id),
+                None => {
                     self.ending = Some(Ending::new(self.load.progress()));
                     continue;
                 }
