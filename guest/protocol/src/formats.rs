@@ -217,23 +217,28 @@ impl<'t> Declaration<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::Tool;
 
-    fn tool(input_schema: &str) -> Tool {
-        Tool {
-            name: "fs.read".to_owned(),
-            title: "Read".to_owned(),
-            description: "Reads.".to_owned(),
-            input_schema: input_schema.to_owned(),
-            output_schema: r#"{"a":1}"#.to_owned(),
-            read_only: true,
-            ..Tool::default()
+    /// A tool with this schema of its arguments.
+    struct Described(&'static str);
+
+    impl Describe for Described {
+        fn listed(&self) -> Listed<'_> {
+            Listed {
+                name: "fs.read",
+                title: "Read",
+                description: "Reads.",
+                input_schema: self.0,
+                output_schema: r#"{"a":1}"#,
+                read_only: true,
+                destructive: false,
+                idempotent: false,
+            }
         }
     }
 
     #[test]
     fn each_format_has_the_members_of_its_interface() {
-        let tools = [tool("{\"type\":\n\"object\"}")];
+        let tools = [Described("{\"type\":\n\"object\"}")];
         let render = |format: &str| {
             let format: Format = format.parse().unwrap();
             format.render_line(&tools).unwrap()
@@ -256,6 +261,6 @@ mod tests {
         );
         assert!("xml".parse::<Format>().unwrap_err().contains("`gemini`"));
         assert!(Format::Mcp.render(&tools).unwrap().contains("\n  {\n    \"name\": \"fs.read\""));
-        assert!(Format::Mcp.list(&[tool("{")]).is_err());
+        assert!(Format::Mcp.list(&[Described("{")]).is_err());
     }
 }
