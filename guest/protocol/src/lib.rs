@@ -6,6 +6,7 @@
 //! - [`outcome`], [`formats`]: the outcome of a call and the list of tools as JSON.
 //! - [`envelope`], [`rpc_error`]: the bounds on a JSON-RPC message, the errors of wrong messages, and answers.
 //! - [`message`], [`params`]: one message and its parameters. [`request_id`]: the id in a message that is too long.
+//! - [`batch`]: the errors of batches.
 //! - [`server`]: the answers to the requests of the protocol, for the revisions that start with `initialize` and for the
 //!   stateless revision 2026-07-28.
 //! - [`lines`], [`session`]: messages as lines, and the session of one client over them.
@@ -14,6 +15,7 @@
 //! The server has tools and nothing else: no resources, no elicitation, no progress, no log messages. A call that needs an
 //! approval fails.
 
+pub mod batch;
 pub mod envelope;
 pub mod formats;
 #[cfg(feature = "http")]

@@ -27,7 +27,7 @@ const META_REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Time in milliseconds for which a client may cache the list of tools, which does not change while the server runs.
-const TOOLS_TTL_MS: u64 = 3_600_000;
+pub const TOOLS_TTL_MS: u64 = 3_600_000;
 
 /// Instructions for the model: for any dialect, and for the `paddock` dialect.
 const ANY_DIALECT: &str = "\
@@ -96,7 +96,7 @@ impl<'t, T: Tools> Server<'t, T> {
             "protocolVersion": agreed_revision(requested),
             "capabilities": capabilities(),
             "serverInfo": server_info(),
-            "instructions": self.instructions(),
+            "instructions": instructions(self.dialect),
         })
     }
 
@@ -105,15 +105,11 @@ impl<'t, T: Tools> Server<'t, T> {
             "resultType": "complete",
             "supportedVersions": REVISIONS,
             "capabilities": capabilities(),
-            "instructions": self.instructions(),
+            "instructions": instructions(self.dialect),
             "ttlMs": 0,
             "cacheScope": "private",
             "_meta": {"io.modelcontextprotocol/serverInfo": server_info()},
         })
-    }
-
-    fn instructions(&self) -> &'static str {
-        if self.dialect == DIALECT { INSTRUCTIONS } else { ANY_DIALECT }
     }
 
     fn listed(&self, is_stateless: bool) -> Result<Box<RawValue>, RpcError> {
@@ -139,6 +135,11 @@ impl<'t, T: Tools> Server<'t, T> {
         }
         raw(&Called::new(&outcome, is_stateless))
     }
+}
+
+/// Returns the instructions for a model that has the tools of this dialect.
+pub fn instructions(dialect: &str) -> &'static str {
+    if dialect == DIALECT { INSTRUCTIONS } else { ANY_DIALECT }
 }
 
 /// Returns the revision on which `initialize` agrees.

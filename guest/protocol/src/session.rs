@@ -3,15 +3,13 @@
 
 use serde_json::value::RawValue;
 
+use crate::batch::{self, MAX_COLLECTED_BYTES, array_error, overflow_error};
 use crate::envelope::{Id, answer, too_long};
 use crate::lines::Line;
 use crate::message::{Message, Request, parse};
-use crate::rpc_error::{RpcError, code};
+use crate::rpc_error::RpcError;
 use crate::server::{BATCHES, Lifecycle, Server, agreed_revision, missing_metadata};
 use crate::tools::Tools;
-
-/// Total length in bytes of the answers of a batch at which no further request of the batch is made.
-pub const MAX_COLLECTED_BYTES: usize = 8 << 20;
 
 /// A session over lines.
 pub struct Session<'t, T> {
@@ -41,7 +39,7 @@ impl<'t, T: Tools> Session<'t, T> {
             Message::Request(request) => Some(self.answer_request(&request)),
             Message::Invalid(error, id) => Some(answer(id.as_ref(), Err(&error))),
             Message::Notification | Message::Response => None,
-            Message::Batch(_) => Some(refusal("a batch cannot contain an array")),
+            Message::Batch(messages) => array_error(true, true, messages.len()).map(|error| refusal(&error)),
         }
     }
 
@@ -70,12 +68,9 @@ impl<'t, T: Tools> Session<'t, T> {
     }
 
     fn answer_batch(&mut self, messages: &[&RawValue]) -> Option<String> {
-        if self.lifecycle != Lifecycle::Initialized(BATCHES.to_owned()) {
-            let cause = "only the protocol revision 2025-03-26 has batches, after `initialize`; send each message as a line of its own";
-            return Some(refusal(cause));
-        }
-        if messages.is_empty() {
-            return Some(refusal("a batch has to contain a message"));
+        let has_batches = self.lifecycle == Lifecycle::Initialized(BATCHES.to_owned());
+        if let Some(error) = array_error(has_batches, false, messages.len()) {
+            return Some(refusal(&error));
         }
         let (mut answers, mut collected) = (Vec::new(), 0_usize);
         for message in messages {
@@ -90,21 +85,16 @@ impl<'t, T: Tools> Session<'t, T> {
         let refused = |id: &Id, error: RpcError| Some(answer(Some(id), Err(&error)));
         match message {
             Message::Request(Request { id, method, .. }) if method == "initialize" => {
-                refused(&id, RpcError::invalid_request("`initialize` cannot be part of a batch"))
+                refused(&id, RpcError::invalid_request(batch::INITIALIZE))
             }
-            Message::Request(Request { id, .. }) if collected >= MAX_COLLECTED_BYTES => {
-                let cause = format!(
-                    "the answers of the batch have more than {MAX_COLLECTED_BYTES} bytes; send this request again alone"
-                );
-                refused(&id, RpcError::new(code::INTERNAL_ERROR, cause))
-            }
+            Message::Request(Request { id, .. }) if collected >= MAX_COLLECTED_BYTES => refused(&id, overflow_error()),
             message => self.answer_message(message),
         }
     }
 }
 
-fn refusal(cause: &str) -> String {
-    answer(None, Err(&RpcError::invalid_request(cause)))
+fn refusal(error: &RpcError) -> String {
+    answer(None, Err(error))
 }
 
 #[cfg(test)]

@@ -3,12 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use paddock_protocol::batch::MAX_COLLECTED_BYTES;
 use rmcp::model::RequestId;
 use serde_json::value::RawValue;
-
-/// Total length in bytes of the answers of unfinished batches at which no further request of a batch starts. The
-/// requests in flight can exceed it by their answers.
-pub(super) const MAX_COLLECTED_BYTES: usize = 8 << 20;
 
 /// Number of a batch in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

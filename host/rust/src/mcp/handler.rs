@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use paddock_protocol::server::{TOOLS_TTL_MS, instructions};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListResourceTemplatesResult,
@@ -22,21 +23,7 @@ use super::resources::{self, Files};
 use super::roots::SessionWorkspace;
 use super::splice::Placeholders;
 use super::subscriptions::Subscriptions;
-use crate::options::DIALECT;
 use crate::{Approver, CallOptions, Outcome, Progress, Workspace};
-
-/// Instructions for the model: for any dialect, and for the `paddock` dialect.
-const ANY_DIALECT: &str = "\
-File tools confined to one workspace. Paths are relative to it and use `/`. \
-A result that was cut short says so; an error says what would work instead.";
-const INSTRUCTIONS: &str = "\
-File tools confined to one workspace. Paths are relative to it and use `/`. \
-Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then change text with `edit_file` \
-or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; \
-an error says what would work instead.";
-
-/// Time in milliseconds for which a client may cache the list of tools, which does not change while the server runs.
-const TOOLS_TTL_MS: u64 = 3_600_000;
 
 /// Time before the first progress report of a call, and interval between further ones.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -129,7 +116,7 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(capabilities(self.has_resources))
             .with_server_info(Implementation::new("paddock", env!("CARGO_PKG_VERSION")).with_title("Paddock"))
-            .with_instructions(if self.dialect == DIALECT { INSTRUCTIONS } else { ANY_DIALECT })
+            .with_instructions(instructions(&self.dialect))
     }
 
     async fn list_tools(

@@ -13,9 +13,10 @@
 use std::io;
 use std::sync::Arc;
 
+use paddock_protocol::batch::{INITIALIZE, array_error, overflow_error};
 use paddock_protocol::envelope::{Answer, Id, MAX_MESSAGE_BYTES};
 use paddock_protocol::lines::Line;
-use paddock_protocol::rpc_error::{RpcError, code};
+use paddock_protocol::rpc_error::RpcError;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientNotification, ClientRequest, JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId, ServerResult,
@@ -27,7 +28,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::time::sleep_until;
 
 use super::ahead::{ReadAhead, Waiting};
-use super::batch::{BatchNumber, Batches, MAX_COLLECTED_BYTES, Next};
+use super::batch::{BatchNumber, Batches, Next};
 use super::ending::Ending;
 use super::lines::Lines;
 use super::load::{Load, Queued};
@@ -159,8 +160,8 @@ where
         match parsed {
             Parsed::Message(message, weight) => return self.accept(*message, weight, batch),
             Parsed::Invalid(error, id) => self.refuse(&error, id.as_ref(), batch),
-            Parsed::Batch(messages) => match batch_error(self.has_batches, batch, messages.len()) {
-                Some(cause) => self.refuse(&RpcError::invalid_request(cause), None, batch),
+            Parsed::Batch(messages) => match array_error(self.has_batches, batch.is_some(), messages.len()) {
+                Some(error) => self.refuse(&error, None, batch),
                 None => self.batches.begin(messages),
             },
             Parsed::Ignored => {}
@@ -208,9 +209,7 @@ where
             // A `ping` needs no work and shows that the server is alive. Its answer counts in the queue.
             ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => None,
             ClientRequest::SubscriptionsListenRequest(_) => self.load.begin_listener(request.id.clone(), weight).err(),
-            ClientRequest::InitializeRequest(_) if batch.is_some() => {
-                Some("`initialize` cannot be part of a batch".into())
-            }
+            ClientRequest::InitializeRequest(_) if batch.is_some() => Some(INITIALIZE.into()),
             _ if self.load.is_listener(&request.id) => Some("the id is in use by `subscriptions/listen`".into()),
             _ => {
                 batch.into_iter().for_each(|batch| self.batches.expect(batch));
@@ -256,11 +255,7 @@ where
                 Some(_) => {
                     // The request never reached the handler.
                     self.load.end(&id);
-                    let cause = format!(
-                        "the answers of the batch have more than {MAX_COLLECTED_BYTES} bytes; send this request again alone"
-                    );
-                    let error = RpcError::new(code::INTERNAL_ERROR, cause);
-                    self.refuse_expected(&error, Some(&id_of(&id)), batch);
+                    self.refuse_expected(&overflow_error(), Some(&id_of(&id)), batch);
                 }
             }
         }
@@ -326,18 +321,6 @@ async fn write_line<W: AsyncWrite + Unpin>(write: &Mutex<W>, line: &[u8], queued
         queued.progress();
     }
     write.flush().await
-}
-
-/// Returns why an array of this many messages is refused: as a line, or in a batch.
-fn batch_error(has_batches: bool, outer: Option<BatchNumber>, messages: usize) -> Option<&'static str> {
-    match messages {
-        _ if outer.is_some() => Some("a batch cannot contain an array"),
-        _ if !has_batches => Some(
-            "only the protocol revision 2025-03-26 has batches, after `initialize`; send each message as a line of its own",
-        ),
-        0 => Some("a batch has to contain a message"),
-        _ => None,
-    }
 }
 
 /// Returns the id of the request that a message answers.
