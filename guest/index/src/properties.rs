@@ -7,7 +7,7 @@ use regex::bytes::RegexBuilder;
 
 use crate::grams::GramSet;
 use crate::plan::{GroupSet, Plan};
-use crate::segment::{HEADER_BYTES, Header, Segment, SegmentBuilder, Stamp};
+use crate::segment::{Content, GROUP_BYTES, HEADER_BYTES, Header, Segment, SegmentBuilder, Stamp};
 
 fn grams(text: &[u8]) -> Vec<u16> {
     let mut set = GramSet::default();
@@ -74,7 +74,7 @@ fn cases(normal: u32) -> ProptestConfig {
 
 /// Returns a segment with these files, and a binary one.
 fn segment(texts: &[Vec<u8>]) -> Vec<u8> {
-    let mut builder = SegmentBuilder::default();
+    let mut builder = SegmentBuilder::new(GROUP_BYTES);
     for (number, text) in texts.iter().enumerate() {
         builder.add_text(text);
         builder.add_file(stamp(number), text.len() as u32);
@@ -133,11 +133,12 @@ proptest! {
         for file in segment.files() {
             let number = file.stamp.0[1] as usize;
             let Some(text) = texts.get(number) else {
-                prop_assert_eq!((file.bytes, file.group), (77, None));
+                prop_assert_eq!((file.bytes, file.content), (77, Content::Binary));
                 continue;
             };
             prop_assert_eq!(file.bytes as usize, text.len());
-            let group = file.group.unwrap() as usize;
+            let Content::Text(group) = file.content else { panic!("{:?}", file.content) };
+            let group = usize::from(group);
             for gram in grams(text) {
                 by_gram.entry(gram).or_default().insert(group);
             }
@@ -161,6 +162,19 @@ proptest! {
         forged.extend(bytes);
         prop_assert!(open(&forged).is_none());
     }
+}
+
+#[test]
+fn texts_of_random_characters_are_not_indexed() {
+    let mut random = 7_u64;
+    let mut text = Vec::new();
+    for _ in 0..40_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        text.push(b' ' + (random >> 57) as u8 % 95);
+    }
+    let bytes = segment(&[text, b"needle".repeat(8_000)]);
+    let contents: Vec<_> = open(&bytes).unwrap().files().map(|file| (file.stamp.0[1], file.content)).collect();
+    assert!(contents.contains(&(0, Content::Unknown)) && contents.contains(&(1, Content::Text(0))), "{contents:?}");
 }
 
 #[test]

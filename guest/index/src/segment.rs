@@ -18,8 +18,10 @@ mod builder;
 mod lists;
 mod reader;
 
-pub use builder::SegmentBuilder;
+pub use builder::{GROUP_BYTES, SegmentBuilder};
 pub use reader::{Header, Segment};
+
+use std::hash::{Hash, Hasher};
 
 use crate::grams::GRAMS;
 
@@ -38,12 +40,21 @@ const FILE_BYTES: usize = 22;
 const BLOCK_GRAMS: usize = 32;
 const BLOCKS: usize = GRAMS / BLOCK_GRAMS;
 const DIRECTORY_BYTES: usize = BLOCKS * 8;
-/// Group of a binary file, in which nothing matches.
-const NO_GROUP: u16 = u16::MAX;
+/// Numbers in place of a group, for binary files and for files without trigrams.
+const BINARY: u16 = u16::MAX;
+const UNKNOWN: u16 = u16::MAX - 1;
 
 /// Hash of the device, inode, size and times of a file, as the host reports it. Equal stamps mean equal content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(pub [u64; 2]);
+
+impl Hash for Stamp {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // A part of a hash is a hash.
+        let Self([lower, _]) = self;
+        hasher.write_u64(*lower);
+    }
+}
 
 /// A file of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +63,19 @@ pub struct IndexedFile {
     pub stamp: Stamp,
     /// Number of bytes that a search reads of the file if nothing matches.
     pub bytes: u32,
-    /// Number of the group with the trigrams of the file; `None` for a binary file, in which no search matches.
-    pub group: Option<u16>,
+    /// What the index says about the content.
+    pub content: Content,
+}
+
+/// Content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Text whose trigrams are those of the group with this number.
+    Text(u16),
+    /// Binary content, in which no search matches.
+    Binary,
+    /// Content that is not indexed. The file is listed so that it is not read again for the index.
+    Unknown,
 }
 
 /// Returns the number of binary digits of the Rice code for `length` of `count` groups.

@@ -2,14 +2,14 @@
 
 use super::lists::Lists;
 use super::{
-    BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC, MAX_FILES,
-    MAX_GROUPS, NO_GROUP, Stamp, VERSION, head_checksum, width,
+    BINARY, BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, Content, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC,
+    MAX_FILES, MAX_GROUPS, Stamp, UNKNOWN, VERSION, head_checksum, width,
 };
 use crate::bits::BitWriter;
 use crate::grams::GramSet;
 
-/// Size in bytes of the text at which a group ends.
-const GROUP_BYTES: u64 = 32 * 1024;
+/// Size in bytes of the text at which a group ends. Smaller groups exclude a few more files, and take more space.
+pub const GROUP_BYTES: u64 = 32 * 1024;
 /// Maximum number of trigrams of all groups of a segment, which are in memory while it is made.
 const MAX_PAIRS: usize = 2 * 1024 * 1024;
 /// A group has at most one trigram for this number of bytes. More are in texts of random characters, such as encoded
@@ -19,19 +19,30 @@ const MIN_BYTES_PER_GRAM: u64 = 5;
 const FREE_GRAMS: u64 = 4 * 1024;
 
 /// A segment that is being made.
-#[derive(Default)]
 pub struct SegmentBuilder {
+    group_bytes: u64,
     files: Vec<IndexedFile>,
     /// Hashes of the trigrams of the finished groups, and the end of those of each group.
     grams: Vec<u16>,
     ends: Vec<usize>,
-    /// The current group: its trigrams, bytes, and number of files that are at the end of `files`.
+    /// Trigrams and bytes of the current group.
     current: GramSet,
     current_bytes: u64,
-    current_files: usize,
 }
 
 impl SegmentBuilder {
+    /// Creates an empty segment whose groups end at `group_bytes` bytes of text.
+    pub fn new(group_bytes: u64) -> Self {
+        Self {
+            group_bytes,
+            files: Vec::new(),
+            grams: Vec::new(),
+            ends: Vec::new(),
+            current: GramSet::default(),
+            current_bytes: 0,
+        }
+    }
+
     /// Returns whether the segment has room for no further file.
     pub fn is_full(&self) -> bool {
         self.files.len() >= MAX_FILES || self.ends.len() + 1 >= MAX_GROUPS || self.grams.len() >= MAX_PAIRS
@@ -50,13 +61,20 @@ impl SegmentBuilder {
 
     /// Ends a file whose text was added. `bytes` is the number of bytes that a search reads.
     pub fn add_file(&mut self, stamp: Stamp, bytes: u32) {
-        let group = u16::try_from(self.ends.len()).ok();
-        self.files.push(IndexedFile { stamp, bytes, group });
-        self.current_files += 1;
-        self.current.end_text();
-        if self.current_bytes >= GROUP_BYTES {
+        self.add(stamp, bytes, Content::Text(self.ends.len() as u16));
+        if self.current_bytes >= self.group_bytes {
             self.end_group();
         }
+    }
+
+    /// Ends a file that is not indexed. Trigrams of its text that were added remain in the group.
+    pub fn add_unknown(&mut self, stamp: Stamp) {
+        self.add(stamp, 0, Content::Unknown);
+    }
+
+    /// Adds a binary file.
+    pub fn add_binary(&mut self, stamp: Stamp, bytes: u32) {
+        self.add(stamp, bytes, Content::Binary);
     }
 
     /// Ends a text that does not belong to a file of the segment. Its trigrams remain in the group.
@@ -64,18 +82,18 @@ impl SegmentBuilder {
         self.current.end_text();
     }
 
-    /// Adds a binary file.
-    pub fn add_binary(&mut self, stamp: Stamp, bytes: u32) {
-        // Before the files of the current group, which are the last ones.
-        let at = self.files.len() - self.current_files;
-        self.files.insert(at, IndexedFile { stamp, bytes, group: None });
+    fn add(&mut self, stamp: Stamp, bytes: u32, content: Content) {
+        self.current.end_text();
+        self.files.push(IndexedFile { stamp, bytes, content });
     }
 
     fn end_group(&mut self) {
         let (grams, bytes) = (self.current.take(), std::mem::take(&mut self.current_bytes));
-        let files = std::mem::take(&mut self.current_files);
+        let group = Content::Text(self.ends.len() as u16);
         if grams.len() as u64 > FREE_GRAMS.max(bytes / MIN_BYTES_PER_GRAM) {
-            self.files.truncate(self.files.len() - files);
+            for file in self.files.iter_mut().filter(|file| file.content == group) {
+                file.content = Content::Unknown;
+            }
             return;
         }
         self.grams.extend(grams);
@@ -84,9 +102,7 @@ impl SegmentBuilder {
 
     /// Returns the bytes of the segment.
     pub fn finish(mut self) -> Vec<u8> {
-        if self.current_files > 0 {
-            self.end_group();
-        }
+        self.end_group();
         let Self { mut files, grams, ends, .. } = self;
         files.sort_by_key(|file| file.stamp);
         files.dedup_by_key(|file| file.stamp);
@@ -98,11 +114,16 @@ impl SegmentBuilder {
         for number in [VERSION as usize, files.len(), ends.len(), lists.len(), 0] {
             bytes.extend_from_slice(&(number as u32).to_le_bytes());
         }
-        for IndexedFile { stamp: Stamp([lower, upper]), bytes: size, group } in files {
+        for IndexedFile { stamp: Stamp([lower, upper]), bytes: size, content } in files {
+            let group = match content {
+                Content::Text(group) => group,
+                Content::Binary => BINARY,
+                Content::Unknown => UNKNOWN,
+            };
             bytes.extend_from_slice(&lower.to_le_bytes());
             bytes.extend_from_slice(&upper.to_le_bytes());
             bytes.extend_from_slice(&size.to_le_bytes());
-            bytes.extend_from_slice(&group.unwrap_or(NO_GROUP).to_le_bytes());
+            bytes.extend_from_slice(&group.to_le_bytes());
         }
         bytes.extend_from_slice(&directory);
         let checksum = head_checksum(&bytes);

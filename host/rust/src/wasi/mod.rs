@@ -40,6 +40,8 @@ mod read;
 mod sharing;
 #[cfg(target_os = "linux")]
 mod stat;
+#[cfg(target_os = "linux")]
+mod stamped_devices;
 #[cfg(windows)]
 mod sync_windows;
 #[cfg(test)]

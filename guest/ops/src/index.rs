@@ -1,0 +1,5 @@
+//! The search index in the state directory. [`update`] adds files to it, and [`exclusions`] exclude files from a search.
+
+pub mod exclusions;
+mod segments;
+pub mod update;
