@@ -17,7 +17,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Names of the directories of the tree, and number of files in each.
 const DIRECTORIES: [&str; 4] = ["a", "b", "b/c", "d"];
-const FILES: usize = 16;
+const FILES: usize = 24;
 
 fn without_index() -> Policy {
     let mut policy = Policy::default();
@@ -232,11 +232,23 @@ fn put_if_missing(fs: &Stamped, dir: &Dir, name: &str, random: &mut Random) {
     }
 }
 
+/// Changes a file twice at the same time, without a change of its size, and makes a pass in between.
+fn change_twice(fs: &Stamped, random: &mut Random) -> Option<()> {
+    let dir = open_dir(fs, random.pick(&DIRECTORIES))?;
+    let file = fs.open_file(&dir, &format!("f{}", random.below(FILES)), Open::Write).ok()?;
+    for text in [b"nothing of it", b"one needle in"] {
+        fs.set_size(&file, 0).ok()?;
+        fs.write(&file, 0, text).ok()?;
+        pass_with_groups(fs, &Policy::default(), false, 1);
+    }
+    Some(())
+}
+
 /// Moves the clock, mostly by less than its resolution; sometimes back.
 fn move_clock(random: &mut Random) {
     match random.below(12) {
-        0..=6 => {}
-        7 | 8 => advance(random.below(3) as u64 * SECOND),
+        0..=4 => {}
+        5..=8 => advance(random.below(3) as u64 * SECOND),
         9 | 10 => advance(random.below(20) as u64 * SECOND),
         // Back to a time that no change has had.
         _ => set_now_ns(now_ns() - random.below(10) as u64 * SECOND + 1 + random.below(1_000_000) as u64),
@@ -251,6 +263,10 @@ fn searches_with_an_index_equal_those_without() {
     for step in 0..steps {
         move_clock(&mut random);
         match random.below(10) {
+            0 if random.below(4) == 0 => {
+                changes += u64::from(change_twice(&fs, &mut random).is_some());
+                compared(&fs, &search("one needle"), &|| format!("step {step}"));
+            }
             0..=4 => changes += u64::from(change(&fs, &mut random).is_some()),
             5 => {
                 let group_bytes = [1, 100, 1_000][random.below(3)];
