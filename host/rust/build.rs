@@ -196,6 +196,7 @@ const CRATES: [&str; 12] = [
     "patch",
     "policy",
     "scan",
+    "index",
     "search",
     "text",
     "types",

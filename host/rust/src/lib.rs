@@ -146,7 +146,9 @@ pub use host_mount::{HostMount, Mounted};
 pub use index::IndexUpdate;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
-pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Index, Limits, Mode, Policy};
+pub use policy::{
+    Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Index, Limits, Mode, Policy,
+};
 pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
 pub use tool_formats::ToolFormat;

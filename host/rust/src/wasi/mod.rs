@@ -39,9 +39,9 @@ mod own_links;
 mod read;
 mod sharing;
 #[cfg(target_os = "linux")]
-mod stat;
-#[cfg(target_os = "linux")]
 mod stamped_devices;
+#[cfg(target_os = "linux")]
+mod stat;
 #[cfg(windows)]
 mod sync_windows;
 #[cfg(test)]

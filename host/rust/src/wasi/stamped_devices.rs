@@ -8,8 +8,7 @@ use std::fs::File;
 use rustix::fs::{Mode, OFlags, fstat, fstatfs, openat};
 
 /// `linux/magic.h`: ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, overlayfs.
-const FILE_SYSTEMS: [i64; 7] =
-    [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x2fc1_2fc1, 0x794c_7630];
+const FILE_SYSTEMS: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x2fc1_2fc1, 0x794c_7630];
 
 /// Devices that have been checked, and whether their file system is one of [`FILE_SYSTEMS`].
 #[derive(Debug, Default)]
