@@ -19,6 +19,9 @@ const FILES_BEFORE_INDEX: u32 = 32;
 const MISSES: u32 = 32;
 const UNCHECKED_FILES: u32 = 256;
 
+/// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
+const MEMORY_PER_FILE: u64 = 256;
+
 /// The files that a search need not read.
 pub struct Exclusions<'w> {
     workspace: &'w Workspace<'w>,
@@ -117,10 +120,14 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     }
     let mut files = HashMap::default();
     let mut excluded = 0;
+    let max_files = usize::try_from(workspace.policy.limits.max_memory_bytes / MEMORY_PER_FILE).unwrap_or(usize::MAX);
     for name in segments.names() {
         // A damaged segment excludes no file.
         let Some(open) = segments.segment(&name) else { continue };
         let Some(groups) = matching_groups(&plan, &segments, &open) else { continue };
+        if files.len() + open.segment.len() > max_files {
+            break;
+        }
         for IndexedFile { stamp, bytes, content } in open.segment.files() {
             let (is_binary, may_match) = match content {
                 Content::Text(group) => (false, groups.contains(usize::from(group))),

@@ -79,8 +79,11 @@ pub fn update_with_groups(
         return Ok(Update::default());
     }
     let Some(segments) = Segments::create(workspace) else { return Ok(Update::default()) };
+    let begin = (position.root, position.path.clone());
     let mut pass = Pass::new(workspace, segments, position, time_ms, SegmentBuilder::new(group_bytes));
     pass.visit_roots()?;
+    // A part that does not advance would be repeated forever.
+    pass.is_over &= begin != (pass.position.root, pass.position.path.clone());
     Ok(pass.finish())
 }
 
