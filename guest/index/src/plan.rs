@@ -3,8 +3,6 @@
 //! The expression is folded as the texts are, without its assertions, and then matches at least the folded forms of its
 //! former matches. `regex-syntax` extracts the literals with which its matches, and those of its parts, begin and end.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition,
@@ -32,9 +30,9 @@ pub enum Plan {
     /// The text contains the trigram with this hash.
     Gram(u16),
     /// The text satisfies all conditions.
-    All(BTreeSet<Plan>),
+    All(Vec<Plan>),
     /// The text satisfies one of the conditions.
-    One(BTreeSet<Plan>),
+    One(Vec<Plan>),
 }
 
 impl Plan {
@@ -51,35 +49,40 @@ impl Plan {
         let Self::All(plans) = self else { return Self::Any };
         let mut plans: Vec<_> = plans.into_iter().map(|plan| (plan.grams(), plan)).collect();
         plans.sort_by_key(|(grams, _)| grams.len());
-        let mut grams = BTreeSet::new();
-        let fitting = plans.into_iter().take_while(|(own, _)| {
-            grams.extend(own.iter().copied());
-            grams.len() <= MAX_GRAMS
+        let mut count = 0;
+        let fitting = plans.into_iter().take_while(|(grams, _)| {
+            count += grams.len();
+            count <= MAX_GRAMS
         });
-        Self::all(fitting.map(|(_, plan)| plan).collect::<Vec<_>>())
+        Self::all(fitting.map(|(_, plan)| plan).collect())
     }
 
-    /// Returns the hashes of the plan.
-    pub fn grams(&self) -> BTreeSet<u16> {
-        let mut grams = BTreeSet::new();
+    /// Returns the hashes of the plan, in ascending order.
+    pub fn grams(&self) -> Vec<u16> {
+        let mut grams = Vec::new();
         self.collect(&mut grams);
+        grams.sort_unstable();
+        grams.dedup();
         grams
     }
 
-    fn collect(&self, grams: &mut BTreeSet<u16>) {
+    fn collect(&self, grams: &mut Vec<u16>) {
         match self {
             Self::Any => {}
-            Self::Gram(gram) => drop(grams.insert(*gram)),
+            Self::Gram(gram) => grams.push(*gram),
             Self::All(plans) | Self::One(plans) => plans.iter().for_each(|plan| plan.collect(grams)),
         }
     }
 
     /// Returns the groups of files that satisfy the plan, given the groups with each trigram. A trigram that is not in
     /// `rows` is in every group.
-    pub fn groups(&self, count: usize, rows: &BTreeMap<u16, GroupSet>) -> GroupSet {
+    pub fn groups(&self, count: usize, rows: &[(u16, GroupSet)]) -> GroupSet {
         match self {
             Self::Any => GroupSet::all(count),
-            Self::Gram(gram) => rows.get(gram).cloned().unwrap_or_else(|| GroupSet::all(count)),
+            Self::Gram(gram) => {
+                let row = rows.iter().find(|(of, _)| of == gram);
+                row.map_or_else(|| GroupSet::all(count), |(_, groups)| groups.clone())
+            }
             Self::All(plans) => plans.iter().fold(GroupSet::all(count), |mut groups, plan| {
                 groups.combine(&plan.groups(count, rows), |own, other| own & other);
                 groups
@@ -91,37 +94,38 @@ impl Plan {
         }
     }
 
-    fn all(plans: impl IntoIterator<Item = Self>) -> Self {
-        let mut parts = BTreeSet::new();
+    fn all(plans: Vec<Self>) -> Self {
+        let mut parts = Vec::new();
         for plan in plans {
             match plan {
                 Self::Any => {}
                 Self::All(inner) => parts.extend(inner),
-                other => drop(parts.insert(other)),
+                other => parts.push(other),
             }
         }
-        match parts.len() {
-            0 => Self::Any,
-            1 => parts.pop_first().unwrap_or(Self::Any),
-            _ => Self::All(parts),
-        }
+        Self::of_parts(parts, Self::All)
     }
 
     /// Returns the alternative of conditions. Without conditions, the expression matches nothing; the plan is then not
     /// used, because nothing depends on the speed of such a search.
-    fn one(plans: impl IntoIterator<Item = Self>) -> Self {
-        let mut parts = BTreeSet::new();
+    fn one(plans: Vec<Self>) -> Self {
+        let mut parts = Vec::new();
         for plan in plans {
             match plan {
                 Self::Any => return Self::Any,
                 Self::One(inner) => parts.extend(inner),
-                other => drop(parts.insert(other)),
+                other => parts.push(other),
             }
         }
+        Self::of_parts(parts, Self::One)
+    }
+
+    fn of_parts(mut parts: Vec<Self>, several: fn(Vec<Self>) -> Self) -> Self {
+        parts.sort_unstable();
+        parts.dedup();
         match parts.len() {
-            0 => Self::Any,
-            1 => parts.pop_first().unwrap_or(Self::Any),
-            _ => Self::One(parts),
+            0 | 1 => parts.pop().unwrap_or(Self::Any),
+            _ => several(parts),
         }
     }
 }
@@ -175,20 +179,25 @@ impl GroupSet {
 
 /// Returns the condition of a folded expression.
 fn required(expression: &Hir, depth: usize) -> Plan {
-    let ends = [literals(expression, ExtractKind::Prefix), literals(expression, ExtractKind::Suffix)];
+    let mut plans = vec![literals(expression, ExtractKind::Prefix), literals(expression, ExtractKind::Suffix)];
     if depth > MAX_DEPTH {
-        return Plan::all(ends);
+        return Plan::all(plans);
     }
-    let inner = match expression.kind() {
-        HirKind::Concat(parts) => Plan::all(parts.iter().enumerate().take(MAX_PARTS).flat_map(|(index, part)| {
-            let following = Hir::concat(parts.iter().skip(index).take(MAX_LITERAL_PARTS).cloned().collect());
-            [literals(&following, ExtractKind::Prefix), required(part, depth + 1)]
-        })),
-        HirKind::Alternation(parts) => Plan::one(parts.iter().map(|part| required(part, depth + 1))),
-        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub, depth + 1),
-        _ => Plan::Any,
-    };
-    Plan::all(ends.into_iter().chain([inner]))
+    match expression.kind() {
+        HirKind::Concat(parts) => {
+            for (index, part) in parts.iter().enumerate().take(MAX_PARTS) {
+                let following = Hir::concat(parts.iter().skip(index).take(MAX_LITERAL_PARTS).cloned().collect());
+                plans.push(literals(&following, ExtractKind::Prefix));
+                plans.push(required(part, depth + 1));
+            }
+        }
+        HirKind::Alternation(parts) => {
+            plans.push(Plan::one(parts.iter().map(|part| required(part, depth + 1)).collect()));
+        }
+        HirKind::Repetition(repetition) if repetition.min > 0 => plans.push(required(&repetition.sub, depth + 1)),
+        _ => {}
+    }
+    Plan::all(plans)
 }
 
 /// Returns the condition that a text contains one of the literals with which the matches of an expression begin or end.
@@ -197,14 +206,14 @@ fn literals(expression: &Hir, kind: ExtractKind) -> Plan {
     extractor.kind(kind).limit_class(MAX_CLASS).limit_total(MAX_LITERALS);
     let literals: Seq = extractor.extract(expression);
     let Some(literals) = literals.literals() else { return Plan::Any };
-    Plan::one(literals.iter().map(|literal| contains(literal.as_bytes())))
+    Plan::one(literals.iter().map(|literal| contains(literal.as_bytes())).collect())
 }
 
 /// Returns the condition that a text contains a folded literal.
 fn contains(literal: &[u8]) -> Plan {
     // Trigrams in equal distances are as selective as all of them.
     let step = literal.len().div_ceil(MAX_LITERAL_GRAMS).max(1);
-    Plan::all(grams::of(literal).step_by(step).map(Plan::Gram))
+    Plan::all(grams::of(literal).step_by(step).map(Plan::Gram).collect())
 }
 
 /// Returns the expression for folded text, without assertions and groups.
@@ -267,20 +276,20 @@ mod tests {
     #[test]
     fn letters_with_other_forms_are_alternatives() {
         let long_s =
-            Plan::one([of_text("ask"), of_text("a\u{17f}k"), of_text("as\u{212a}"), of_text("a\u{17f}\u{212a}")]);
+            Plan::one(vec![of_text("ask"), of_text("a\u{17f}k"), of_text("as\u{212a}"), of_text("a\u{17f}\u{212a}")]);
         assert_eq!(plan("(?i)ask"), long_s);
     }
 
     #[test]
     fn alternatives_and_parts() {
-        assert_eq!(plan("abc|xyz"), Plan::one([of_text("abc"), of_text("xyz")]));
-        assert_eq!(plan("abcd.*wxyz"), Plan::all([of_text("abcd"), of_text("wxyz")]));
-        assert_eq!(plan("x*abcd[0-9]+wxy+"), Plan::all([of_text("abcd"), of_text("wxy")]));
+        assert_eq!(plan("abc|xyz"), Plan::one(vec![of_text("abc"), of_text("xyz")]));
+        assert_eq!(plan("abcd.*wxyz"), Plan::all(vec![of_text("abcd"), of_text("wxyz")]));
+        assert_eq!(plan("x*abcd[0-9]+wxy+"), Plan::all(vec![of_text("abcd"), of_text("wxy")]));
         let admits = |pattern: &str, text: &str| {
             let own: Vec<u16> = grams::of(text.as_bytes()).collect();
             let row = |gram| (gram, if own.contains(&gram) { GroupSet::all(1) } else { GroupSet::none(1) });
             let plan = plan(pattern);
-            plan.groups(1, &plan.grams().into_iter().map(row).collect()).contains(0)
+            plan.groups(1, &plan.grams().into_iter().map(row).collect::<Vec<_>>()).contains(0)
         };
         assert!(admits("(?:abc|def)+x?", "xxdef") && !admits("(?:abc|def)+x?", "ab ef"));
         assert!(admits("(abc.*def|ghi)", "abcdef") && admits("(abc.*def|ghi)", "ghi"));

@@ -19,7 +19,7 @@ fn grams(text: &[u8]) -> Vec<u16> {
 fn is_candidate(plan: &Plan, text: &[u8]) -> bool {
     let own = grams(text);
     let row = |gram: u16| if own.contains(&gram) { GroupSet::all(1) } else { GroupSet::none(1) };
-    let rows = plan.grams().into_iter().map(|gram| (gram, row(gram))).collect();
+    let rows: Vec<_> = plan.grams().into_iter().map(|gram| (gram, row(gram))).collect();
     plan.groups(1, &rows).contains(0)
 }
 

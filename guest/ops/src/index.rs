@@ -2,4 +2,5 @@
 
 pub mod exclusions;
 mod segments;
+mod stamp_map;
 pub mod update;

@@ -257,7 +257,7 @@ fn move_clock(random: &mut Random) {
 
 #[test]
 fn searches_with_an_index_equal_those_without() {
-    let steps = std::env::var("PADDOCK_INDEX_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(3_000);
+    let steps = std::env::var("PADDOCK_INDEX_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(2_000);
     let mut random = Random(24);
     let (mut fs, mut unopened, mut changes) = (tree(&mut random), 0, 0);
     for step in 0..steps {

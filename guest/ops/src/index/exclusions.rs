@@ -1,8 +1,5 @@
 //! Files that a search need not read, because they cannot match according to the index.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
-
 use paddock_index::plan::{GroupSet, Plan};
 use paddock_index::segment::{Content, IndexedFile, Stamp};
 use paddock_search::matcher::{self, Groups};
@@ -11,6 +8,7 @@ use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 
 use super::segments::{OpenSegment, Segments};
+use super::stamp_map::StampMap;
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
 const FILES_BEFORE_INDEX: u32 = 32;
@@ -21,6 +19,9 @@ const UNCHECKED_FILES: u32 = 256;
 
 /// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
 const MEMORY_PER_FILE: u64 = 256;
+
+const BINARY: u32 = 1 << 31;
+const TO_BE_READ: u32 = u32::MAX;
 
 /// The files that a search need not read.
 pub struct Exclusions<'w> {
@@ -38,18 +39,13 @@ enum Index {
 }
 
 struct OpenIndex {
-    files: HashMap<Stamp, SearchedFile, BuildHasherDefault<StampHasher>>,
+    /// For each indexed file that need not be read, the number of its bytes, plus [`BINARY`] for a binary file; for each
+    /// other indexed file [`TO_BE_READ`].
+    files: StampMap,
     /// Number of consecutive files that are not in the index.
     misses: u32,
     /// Number of next files for which the index is not used.
     unchecked_files: u32,
-}
-
-/// What a search needs to know of an indexed file.
-struct SearchedFile {
-    bytes: u32,
-    is_binary: bool,
-    may_match: bool,
 }
 
 /// A file that need not be read, because it has no match.
@@ -88,20 +84,21 @@ impl<'w> Exclusions<'w> {
         }
         let Index::Open(index) = &mut self.index else { return None };
         let file = index.find(|| Some(Stamp(self.workspace.fs.stamp(dir, name)?)))?;
+        let (bytes, is_binary) = (u64::from(file & !BINARY), file & BINARY != 0);
         // Some searches skip a file above the limit.
-        let is_excluded = !file.may_match && u64::from(file.bytes) <= self.workspace.policy.limits.max_file_bytes;
-        is_excluded.then_some(Excluded { bytes: u64::from(file.bytes), is_binary: file.is_binary })
+        let is_excluded = file != TO_BE_READ && bytes <= self.workspace.policy.limits.max_file_bytes;
+        is_excluded.then_some(Excluded { bytes, is_binary })
     }
 }
 
 impl OpenIndex {
     /// Returns the file with a stamp, which is only requested if the index has some of the last files.
-    fn find(&mut self, stamp: impl FnOnce() -> Option<Stamp>) -> Option<&SearchedFile> {
+    fn find(&mut self, stamp: impl FnOnce() -> Option<Stamp>) -> Option<u32> {
         if self.unchecked_files > 0 {
             self.unchecked_files -= 1;
             return None;
         }
-        let file = stamp().and_then(|stamp| self.files.get(&stamp));
+        let file = stamp().and_then(|stamp| self.files.get(&stamp).copied());
         self.misses = if file.is_some() { 0 } else { self.misses + 1 };
         if self.misses == MISSES {
             // After these files, a single miss is enough for more of them.
@@ -118,7 +115,7 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     if plan == Plan::Any {
         return None;
     }
-    let mut files = HashMap::default();
+    let mut files = StampMap::default();
     let mut excluded = 0;
     let max_files = usize::try_from(workspace.policy.limits.max_memory_bytes / MEMORY_PER_FILE).unwrap_or(usize::MAX);
     for name in segments.names() {
@@ -129,13 +126,14 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
             break;
         }
         for IndexedFile { stamp, bytes, content } in open.segment.files() {
-            let (is_binary, may_match) = match content {
-                Content::Text(group) => (false, groups.contains(usize::from(group))),
-                Content::Binary => (true, false),
-                Content::Unknown => (false, true),
+            let file = match content {
+                Content::Text(group) if groups.contains(usize::from(group)) => TO_BE_READ,
+                Content::Text(_) => bytes,
+                Content::Binary => bytes | BINARY,
+                Content::Unknown => TO_BE_READ,
             };
-            excluded += usize::from(!may_match);
-            files.insert(stamp, SearchedFile { bytes, is_binary, may_match });
+            excluded += usize::from(file != TO_BE_READ);
+            files.insert(stamp, file);
         }
     }
     // A look at a file takes about a fifth of the time of reading it.
@@ -144,28 +142,10 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
 
 /// Returns the groups of a segment that may match; `None` if the segment is damaged.
 fn matching_groups(plan: &Plan, segments: &Segments<'_>, open: &OpenSegment) -> Option<GroupSet> {
-    let mut rows = BTreeMap::new();
+    let mut rows = Vec::new();
     for gram in plan.grams() {
         let block = segments.block(open, gram)?;
-        rows.insert(gram, open.segment.groups_with(gram, &block)?);
+        rows.push((gram, open.segment.groups_with(gram, &block)?));
     }
     Some(plan.groups(open.segment.groups(), &rows))
-}
-
-/// A hasher for stamps, which are hashes already.
-#[derive(Default)]
-pub struct StampHasher(u64);
-
-impl Hasher for StampHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 ^= number;
-    }
 }

@@ -1,7 +1,5 @@
 //! Adds files to the index. A call is one part of a pass over all files, so that no call takes long.
 
-use std::collections::{BTreeMap, HashMap};
-
 use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
 use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
 use paddock_types::entry::{Kind, Time};
@@ -12,6 +10,7 @@ use paddock_workspace::walk::{Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
 use super::segments::Segments;
+use super::stamp_map::StampMap;
 
 const OPERATION: &str = "index";
 /// Time within which a file can change again without a change of its times.
@@ -24,6 +23,7 @@ const FILES_PER_CLOCK: u32 = 16;
 /// pass adds their files to one segment.
 const SMALL_FILES: usize = 256;
 const MAX_SMALL_SEGMENTS: usize = 8;
+const NEW: u32 = u32::MAX;
 
 /// Result of a part of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,8 +43,8 @@ struct Position {
     root: usize,
     /// Path below the root up to which files were visited.
     path: String,
-    /// For each segment, the number of its files that were found.
-    found: BTreeMap<String, usize>,
+    /// For each segment of which files were found, its name and the number of these files.
+    found: Vec<(String, usize)>,
 }
 
 /// Adds files that are not in the index, for about `time_ms` milliseconds. `start` is `next` of the part before.
@@ -95,14 +95,21 @@ enum Read {
     Other,
 }
 
+/// A segment of the index.
+struct KnownSegment {
+    name: String,
+    files: usize,
+    /// Number of its files that this pass has found.
+    found: usize,
+}
+
 struct Pass<'w> {
     workspace: &'w Workspace<'w>,
     segments: Segments<'w>,
     position: Position,
-    /// Names of the segments, with their number of files.
-    known_segments: Vec<(String, usize)>,
-    /// For each indexed file the index of its segment; `None` for the segment that is being made.
-    known_files: HashMap<Stamp, Option<usize>>,
+    known_segments: Vec<KnownSegment>,
+    /// For each indexed file the index of its segment; [`NEW`] for the segment that is being made.
+    known_files: StampMap,
     builder: SegmentBuilder,
     source: Source<'w>,
     /// Size of the index in bytes, estimated for the segment that is being made.
@@ -127,7 +134,7 @@ impl<'w> Pass<'w> {
             segments,
             position,
             known_segments: Vec::new(),
-            known_files: HashMap::new(),
+            known_files: StampMap::default(),
             builder,
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
             index_bytes: 0,
@@ -156,9 +163,12 @@ impl<'w> Pass<'w> {
                 continue;
             };
             self.index_bytes += open.bytes;
-            let number = self.known_segments.len();
-            self.known_files.extend(open.segment.files().map(|file| (file.stamp, Some(number))));
-            self.known_segments.push((name, open.segment.len()));
+            let number = u32::try_from(self.known_segments.len()).unwrap_or(NEW);
+            for file in open.segment.files() {
+                self.known_files.insert(file.stamp, number);
+            }
+            let found = self.position.found.iter().find(|(known, _)| *known == name).map_or(0, |(_, found)| *found);
+            self.known_segments.push(KnownSegment { name, files: open.segment.len(), found });
         }
     }
 
@@ -209,12 +219,10 @@ impl<'w> Pass<'w> {
     fn visit_file(&mut self, dir: &Dir, name: &str) {
         let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else { return };
         match self.known_files.get(&stamp) {
-            Some(Some(segment)) => {
-                if let Some((name, _)) = self.known_segments.get(*segment) {
-                    *self.position.found.entry(name.clone()).or_default() += 1;
-                }
+            Some(segment) => {
+                let known = usize::try_from(*segment).ok().and_then(|index| self.known_segments.get_mut(index));
+                known.into_iter().for_each(|known| known.found += 1);
             }
-            Some(None) => {}
             None if self.index_bytes >= self.workspace.policy.index.max_bytes => {}
             None => {
                 // A file that cannot be read is skipped, as in a search.
@@ -244,7 +252,7 @@ impl<'w> Pass<'w> {
             Read::Binary(bytes) => self.builder.add_binary(stamp, bytes),
             Read::Other => self.builder.add_unknown(stamp),
         }
-        self.known_files.insert(stamp, None);
+        self.known_files.insert(stamp, NEW);
         self.index_bytes += stat.size.min(MAX_FILE_BYTES) / 20;
         self.update.added += 1;
         Ok(())
@@ -270,31 +278,31 @@ impl<'w> Pass<'w> {
 
     /// Stores the new segment. At the end of a pass, removes segments of which most files are gone, and small segments.
     fn finish(mut self) -> Update {
+        let known = self.known_segments.iter().filter(|known| known.found > 0);
+        self.position.found = known.map(|known| (known.name.clone(), known.found)).collect();
         if !self.builder.is_empty() {
             let added = usize::try_from(self.update.added).unwrap_or(usize::MAX);
             // If the segment cannot be stored, the next pass adds its files.
             if let Ok(name) = self.segments.add(self.builder.finish()) {
-                self.position.found.insert(name, added);
+                self.position.found.push((name, added));
             }
         }
         if self.is_over {
             self.update.next = serde_json::to_string(&self.position).ok();
         } else {
-            remove_segments(&self.segments, &self.known_segments, &self.position.found);
+            remove_segments(&self.segments, &self.known_segments);
         }
         self.update
     }
 }
 
-/// Removes segments of which most files are gone, and small segments if there are many. `found` has the number of files
-/// of each segment that the pass has found.
-fn remove_segments(segments: &Segments<'_>, known: &[(String, usize)], found: &BTreeMap<String, usize>) {
-    let found = |name: &str| found.get(name).copied().unwrap_or(0);
-    let is_obsolete = |(name, files): &&(String, usize)| found(name) * 2 < *files || *files == 0;
+/// Removes segments of which most files are gone, and small segments if there are many.
+fn remove_segments(segments: &Segments<'_>, known: &[KnownSegment]) {
+    let is_obsolete = |known: &&KnownSegment| known.found * 2 < known.files || known.files == 0;
     let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
-    let small: Vec<_> = used.into_iter().filter(|(_, files)| *files < SMALL_FILES).collect();
+    let small: Vec<_> = used.into_iter().filter(|known| known.files < SMALL_FILES).collect();
     let small = Some(small).filter(|small| small.len() > MAX_SMALL_SEGMENTS).unwrap_or_default();
-    obsolete.into_iter().chain(small).for_each(|(name, _)| segments.remove(name));
+    obsolete.into_iter().chain(small).for_each(|known| segments.remove(&known.name));
 }
 
 /// Returns whether the time of a change is so long ago that another change has another time.
