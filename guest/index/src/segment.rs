@@ -5,7 +5,7 @@
 //!
 //! - the header: magic number, version, number of files, number of groups, size of the lists, and CRC-32 of the header
 //!   before this number, the file table and the directory;
-//! - the file table: 22 bytes a file, in ascending order of the stamps;
+//! - the file table: 22 bytes a file;
 //! - the directory: for each block of lists, the offset of its end and its CRC-32;
 //! - the lists of groups, one for each hash of a trigram, in blocks of 32. A list is its length plus 1 in Elias gamma
 //!   code, and the gaps between the numbers of the groups in a Rice code. A length of one more than the number of groups
@@ -45,7 +45,7 @@ const BINARY: u16 = u16::MAX;
 const UNKNOWN: u16 = u16::MAX - 1;
 
 /// Hash of the device, inode, size and times of a file, as the host reports it. Equal stamps mean equal content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub [u64; 2]);
 
 impl Hash for Stamp {
@@ -86,8 +86,8 @@ fn width(length: usize, count: usize) -> u32 {
 
 /// Returns the checksum of the header, the file table and the directory.
 fn head_checksum(head: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
+    let mut hasher = rawzip::Crc32::new();
     hasher.update(head.get(..CHECKED_BYTES).unwrap_or_default());
     hasher.update(head.get(HEADER_BYTES..).unwrap_or_default());
-    hasher.finalize()
+    hasher.checksum()
 }

@@ -103,9 +103,7 @@ impl SegmentBuilder {
     /// Returns the bytes of the segment.
     pub fn finish(mut self) -> Vec<u8> {
         self.end_group();
-        let Self { mut files, grams, ends, .. } = self;
-        files.sort_by_key(|file| file.stamp);
-        files.dedup_by_key(|file| file.stamp);
+        let Self { files, grams, ends, .. } = self;
         let starts = std::iter::once(&0).chain(&ends);
         let (directory, lists) =
             encode(&Lists::new(starts.zip(&ends).filter_map(|(start, end)| grams.get(*start..*end))), ends.len());
@@ -146,7 +144,7 @@ fn encode(lists: &Lists, count: usize) -> (Vec<u8>, Vec<u8>) {
         let block = writer.finish();
         bytes.extend_from_slice(&block);
         directory.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        directory.extend_from_slice(&crc32fast::hash(&block).to_le_bytes());
+        directory.extend_from_slice(&rawzip::crc32(&block).to_le_bytes());
     }
     (directory, bytes)
 }

@@ -90,7 +90,7 @@ impl Segment {
     /// Returns the groups that contain a trigram, from the bytes of its block. Returns `None` if the block is damaged.
     pub fn groups_with(&self, gram: u16, block: &[u8]) -> Option<GroupSet> {
         let (_, checksum) = self.directory_entry(usize::from(gram) / BLOCK_GRAMS)?;
-        if crc32fast::hash(block) != checksum {
+        if rawzip::crc32(block) != checksum {
             return None;
         }
         let mut reader = BitReader::new(block);

@@ -41,12 +41,11 @@ impl<'w> Segments<'w> {
         Some(Self { fs: workspace.fs, dir })
     }
 
-    /// Returns the names of the segments, in the order of their names.
+    /// Returns the names of the segments.
     pub fn names(&self) -> Vec<String> {
         let entries = self.fs.list(&self.dir).map(|listing| listing.entries).unwrap_or_default();
         let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
         names.retain(|name| name.ends_with(SUFFIX));
-        names.sort_unstable();
         names.truncate(MAX_SEGMENTS);
         names
     }

@@ -7,7 +7,6 @@ use paddock_types::error::{Error, Result};
 use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
-use serde::{Deserialize, Serialize};
 
 use super::segments::Segments;
 use super::stamp_map::StampMap;
@@ -37,7 +36,7 @@ pub struct Update {
 }
 
 /// Position of a pass.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Position {
     /// Index of the root.
     root: usize,
@@ -45,6 +44,25 @@ struct Position {
     path: String,
     /// For each segment of which files were found, its name and the number of these files.
     found: Vec<(String, usize)>,
+}
+
+impl Position {
+    fn text(&self) -> String {
+        let found: String = self.found.iter().map(|(name, found)| format!("{name}:{found},")).collect();
+        // The path is last, because it can contain any character.
+        format!("{} {found} {}", self.root, self.path)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (root, rest) = text.split_once(' ')?;
+        let (found, path) = rest.split_once(' ')?;
+        let of_segment = |entry: &str| {
+            let (name, found) = entry.split_once(':')?;
+            Some((name.to_owned(), found.parse().ok()?))
+        };
+        let found = found.split_terminator(',').map(of_segment).collect::<Option<_>>()?;
+        Some(Self { root: root.parse().ok()?, path: path.to_owned(), found })
+    }
 }
 
 /// Adds files that are not in the index, for about `time_ms` milliseconds. `start` is `next` of the part before.
@@ -70,7 +88,7 @@ pub fn update_with_groups(
     time_ms: u64,
     group_bytes: u64,
 ) -> Result<Update> {
-    let position = start.map_or(Some(Position::default()), |start| serde_json::from_str(start).ok());
+    let position = start.map_or(Some(Position::default()), |start| Position::parse(start));
     let Some(position) = position else { return Err(Error::argument("start", "it is not from an earlier update")) };
     if !workspace.policy.index.enabled {
         if let Some(segments) = Segments::open(workspace) {
@@ -288,7 +306,7 @@ impl<'w> Pass<'w> {
             }
         }
         if self.is_over {
-            self.update.next = serde_json::to_string(&self.position).ok();
+            self.update.next = Some(self.position.text());
         } else {
             remove_segments(&self.segments, &self.known_segments);
         }
@@ -311,4 +329,20 @@ fn is_settled(change: Option<Time>, now: Time) -> bool {
     change.is_some_and(|change| {
         nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|age| age > SETTLING_NANOSECONDS)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Position;
+
+    #[test]
+    fn a_position_is_read_as_it_was_written() {
+        let found = vec![("0a.segment".to_owned(), 7), ("0b.segment".to_owned(), 123)];
+        for position in [Position::default(), Position { root: 2, path: "a b/c, \n:d".to_owned(), found }] {
+            assert_eq!(Position::parse(&position.text()), Some(position));
+        }
+        for text in ["", "0", "x  a", "0 x a"] {
+            assert_eq!(Position::parse(text), None, "{text}");
+        }
+    }
 }
