@@ -42,7 +42,7 @@ fn the_component_exports_the_worlds_interfaces() {
     let engine = Engine::default();
     let component = Component::new(&engine, paddock::component()).unwrap();
     let exports: Vec<String> = component.component_type().exports(&engine).map(|(name, _)| name.to_owned()).collect();
-    let interfaces = ["types", "files", "search", "tools", "session", "approval", "partitions", "commands"];
+    let interfaces = ["types", "files", "search", "tools", "session", "approval", "partitions", "commands", "index"];
     let expected = interfaces.map(|name| format!("paddock:files/{name}@0.1.0"));
     assert_eq!(exports, expected);
 }

@@ -1,6 +1,6 @@
 //! The guests of a workspace. Each call gets a fresh guest; with the memory backend, the guest that holds the tree.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use wasmtime::Store;
@@ -11,6 +11,7 @@ use crate::engine::runtime;
 use crate::engine::shared::Engine;
 use crate::error::{Error, Failure};
 use crate::guest::Guest;
+use crate::index::BackgroundIndex;
 use crate::mount::Mount;
 use crate::options::CallOptions;
 use crate::overlay::OverlayDir;
@@ -33,6 +34,8 @@ pub(crate) struct Guests {
     threads: Option<usize>,
     /// Guest that holds the tree of the memory backend. `None` after a trap, which destroys the tree.
     persistent: Option<Mutex<Option<Sandbox>>>,
+    /// Thread that updates the search index, if there is one.
+    background_index: OnceLock<BackgroundIndex>,
 }
 
 impl Guests {
@@ -43,7 +46,7 @@ impl Guests {
         limits: Limits,
         threads: Option<usize>,
     ) -> Self {
-        Self { engine, roots, environment, limits, threads, persistent: None }
+        Self { engine, roots, environment, limits, threads, persistent: None, background_index: OnceLock::new() }
     }
 
     /// Creates guests with a persistent guest, whose memory holds the tree.
@@ -51,6 +54,13 @@ impl Guests {
         let sandbox =
             self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(Arc::new(Failure(error))))?;
         Ok(Self { persistent: Some(Mutex::new(Some(sandbox))), ..self })
+    }
+
+    /// Starts a thread that updates the search index after long searches. It ends when the guests are dropped.
+    pub(crate) fn index_in_background(self: &Arc<Self>) {
+        if let Some(index) = BackgroundIndex::start(Arc::downgrade(self)) {
+            let _ = self.background_index.set(index);
+        }
     }
 
     /// Runs a call that reads: in a fresh guest, in several guests for a search, or in the persistent guest.
@@ -127,7 +137,11 @@ impl Guests {
             None => {
                 let threads = self.threads.unwrap_or_else(parallel::default_threads);
                 leader = parallel::search(leader, &budget, threads, |budget| self.sandbox(&mounts, budget))?;
-                leader.run(budget, finish)?
+                let answer = leader.run(budget, finish)?;
+                if let Some(index) = self.background_index.get() {
+                    index.request();
+                }
+                answer
             }
         };
         call.account(&mut leader);

@@ -86,6 +86,7 @@ mod guests;
 mod hex;
 mod host_mount;
 mod host_path;
+mod index;
 #[cfg(target_os = "linux")]
 mod kernel_files;
 mod limits;
@@ -142,11 +143,14 @@ pub use error::{Error, Failure};
 pub use events::{Ended, Event, FileWritten, Output, Started};
 pub use fingerprint::Fingerprint;
 pub use host_mount::{HostMount, Mounted};
+pub use index::IndexUpdate;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 #[doc(inline)]
 pub use paddock_protocol::formats::Format as ToolFormat;
-pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
+pub use policy::{
+    Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Index, Limits, Mode, Policy,
+};
 pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
 pub use workspace::Workspace;
