@@ -88,7 +88,7 @@ pub fn update_with_groups(
     time_ms: u64,
     group_bytes: u64,
 ) -> Result<Update> {
-    let position = start.map_or(Some(Position::default()), |start| Position::parse(start));
+    let position = start.map_or(Some(Position::default()), Position::parse);
     let Some(position) = position else { return Err(Error::argument("start", "it is not from an earlier update")) };
     if !workspace.policy.index.enabled {
         if let Some(segments) = Segments::open(workspace) {
