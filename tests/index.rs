@@ -147,7 +147,7 @@ fn changes_of_indexed_files_are_found() {
     // A symbolic link, a file that cannot be read, and a file that is no longer there.
     fs::remove_file(path("b/f289")).unwrap();
     symlink("f293", path("b/f289")).unwrap();
-    fs::set_permissions(path("b/f285"), PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(path("b/f285"), PermissionsExt::from_mode(0o000)).unwrap();
     fs::remove_file(path("link")).unwrap();
     assert_eq!(fixture.found(&needle()), ["b/f293", "b/f297", "d/f003", "e/f299"]);
     fixture.update();
