@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::server::TOKEN;
+use super::server::{Server, TOKEN, clean};
 
 const STATELESS: &str = "2026-07-28";
 

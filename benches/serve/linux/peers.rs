@@ -38,7 +38,7 @@ pub fn run() {
     let (mut http, mut proxied) = (paddock.connect(), proxy.connect());
     let times = turns(
         [
-            &mut || piped.call(&line) as &mut dyn FnMut(),
+            &mut (|| piped.call(&line)) as &mut dyn FnMut(),
             &mut || piped_reference.call(&old),
             &mut || http.call(&request),
             &mut || proxied.call(&to_proxy),
