@@ -20,8 +20,11 @@ use crate::policy::Limits;
 use crate::roots::Roots;
 use crate::sandbox::Sandbox;
 use crate::store::{SandboxConfig, State};
-use crate::types::{ErrorCode, ToolError};
+use crate::types::{ErrorCode, IndexPart, ToolError};
 use crate::watch::Watch;
+
+/// Time of one part of an update of the search index. A call that changes something waits for at most this time.
+const INDEX_PART: Duration = Duration::from_millis(100);
 
 /// Configuration and limits of the guests of a workspace.
 #[derive(Default)]
@@ -58,9 +61,20 @@ impl Guests {
 
     /// Starts a thread that updates the search index after long searches. It ends when the guests are dropped.
     pub(crate) fn index_in_background(self: &Arc<Self>) {
-        if let Some(index) = BackgroundIndex::start(Arc::downgrade(self)) {
+        let guests = Arc::downgrade(self);
+        // The next search requests another pass after an error.
+        let part = move |start: Option<&str>| guests.upgrade()?.update_index(start).ok()?.next;
+        if let Some(index) = BackgroundIndex::start(Box::new(part)) {
             let _ = self.background_index.set(index);
         }
+    }
+
+    /// Adds files to the search index, as one part of a pass from `start`.
+    pub(crate) fn update_index(&self, start: Option<&str>) -> Result<IndexPart, ToolError> {
+        let time_ms = u64::try_from(INDEX_PART.as_millis()).unwrap_or(u64::MAX);
+        self.run(&Call::unwatched(true), async |guest, store| {
+            guest.index(&mut *store)?.call_update(store, start, time_ms).await
+        })?
     }
 
     /// Runs a call that reads: in a fresh guest, in several guests for a search, or in the persistent guest.

@@ -143,7 +143,6 @@ pub use error::{Error, Failure};
 pub use events::{Ended, Event, FileWritten, Output, Started};
 pub use fingerprint::Fingerprint;
 pub use host_mount::{HostMount, Mounted};
-pub use index::IndexUpdate;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 #[doc(inline)]
@@ -153,7 +152,7 @@ pub use policy::{
 };
 pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
-pub use workspace::Workspace;
+pub use workspace::{IndexUpdate, Workspace};
 
 /// The programs of the guide are compiled, and run, with those of the documentation.
 #[cfg(doctest)]
