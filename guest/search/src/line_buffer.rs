@@ -115,8 +115,9 @@ impl<'a> Source<'a> {
         (self.file, self.offset) = (None, 0);
     }
 
-    /// Returns the next window; `None` after the last. A window is decoded only if `may_match` returns true for it.
-    pub fn next_window(&mut self, may_match: impl Fn(&[u8]) -> bool) -> FsResult<Option<Window<'_>>> {
+    /// Returns the next window; `None` after the last. A window is decoded only if `may_match` returns true for it. The
+    /// function is not generic, so that it is optimised as this crate is and not as that of its caller.
+    pub fn next_window(&mut self, may_match: &dyn Fn(&[u8]) -> bool) -> FsResult<Option<Window<'_>>> {
         if self.ended && self.window.end >= self.buffer.len() {
             return Ok(None);
         }

@@ -169,7 +169,7 @@ impl<'w> Files<'w> {
 
     fn windows(&mut self, progress: &mut Progress<'_>) -> FsResult<End> {
         let offset = usize::try_from(progress.within.offset).unwrap_or(usize::MAX);
-        while let Some(window) = self.source.next_window(|text| self.matcher.may_match(text))? {
+        while let Some(window) = self.source.next_window(&|text| self.matcher.may_match(text))? {
             self.page.result.skipped.long_lines += u64::from(window.splits_line);
             let is_new = progress.scan.enter(&window, offset);
             if (is_new || progress.is_leaving)
