@@ -10,7 +10,6 @@ mod bindings {
 
 mod commands;
 mod convert;
-mod index;
 mod partitions;
 mod session;
 

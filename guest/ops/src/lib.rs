@@ -18,7 +18,6 @@ mod fixture;
 pub mod glob;
 pub mod grep;
 pub mod history;
-pub mod index;
 pub mod list;
 pub mod make_dir;
 mod open;

@@ -34,7 +34,6 @@ use crate::watch::{AuditChoice, Listeners};
 use crate::workspace::{Inner, Workspace};
 
 mod events;
-mod index;
 mod memory;
 
 /// Builder of a [`Workspace`].
@@ -58,7 +57,6 @@ pub struct Builder {
     event_file: Option<PathBuf>,
     audit: Option<AuditChoice>,
     engine: Option<Engine>,
-    indexes_in_background: bool,
 }
 
 impl fmt::Debug for Builder {
@@ -307,9 +305,6 @@ impl Builder {
             guarded,
         };
         let guests = Arc::new(Guests::new(self.engine, roots, environment, limits, threads));
-        if self.indexes_in_background {
-            guests.index_in_background();
-        }
         Ok(Workspace::new(Inner { dialect: self.dialect, approver, signer, listeners, guests, commands }))
     }
 

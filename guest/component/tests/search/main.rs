@@ -9,8 +9,6 @@ mod grep;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
-mod index;
-#[cfg(test)]
 mod partitions;
 #[cfg(test)]
 mod support;
