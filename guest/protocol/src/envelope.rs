@@ -1,5 +1,4 @@
-//! What all transports do with a JSON-RPC message before and after it is parsed: the bounds on it, the reason why a text is
-//! no message, and the answer.
+//! The envelope of a JSON-RPC message. Every transport uses these bounds, refusals and answers, whatever parses the message.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};

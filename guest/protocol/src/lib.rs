@@ -1,6 +1,6 @@
 //! The protocols of a server of tools: the Model Context Protocol over lines and over HTTP, and plain JSON. The crate makes
-//! no input or output. The native server, whose messages the `rmcp` library parses, uses the modules that are not about the
-//! answers to requests. Its callers pass messages and requests, and write the answers.
+//! no input or output. Its callers pass messages and requests, and write the answers. The native server, whose messages the
+//! `rmcp` library parses, uses the modules that are not about the answers to requests.
 //!
 //! - [`tools`]: the interface to the tools that are served, and the data that it passes.
 //! - [`outcome`], [`formats`]: the outcome of a call and the list of tools as JSON.
