@@ -207,9 +207,10 @@ fn the_files_of_a_crate_import_each_other_in_one_direction() {
 }
 
 /// Crates of the guest in the order of their layers. `guest/component/src/lib.rs` describes them.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "policy",
     "scan",
+    "index",
     "types",
     "text",
     "patch",

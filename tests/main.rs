@@ -43,6 +43,9 @@ mod hostile;
 #[cfg(unix)]
 mod import_graph;
 mod imports;
+// It needs stamps of files, which only Linux has.
+#[cfg(target_os = "linux")]
+mod index;
 mod library;
 mod limits;
 mod mcp;

@@ -188,10 +188,11 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The crates of the component, in `guest/`. Changes of their tests do not trigger a build.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "archive",
     "component",
     "dialects",
+    "index",
     "ops",
     "patch",
     "policy",

@@ -10,6 +10,7 @@ mod bindings {
 
 mod commands;
 mod convert;
+mod index;
 mod partitions;
 mod session;
 

@@ -18,6 +18,7 @@ mod fixture;
 pub mod glob;
 pub mod grep;
 pub mod history;
+pub mod index;
 pub mod list;
 pub mod make_dir;
 mod open;

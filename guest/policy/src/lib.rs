@@ -51,6 +51,8 @@ pub struct Policy {
     pub enable_audit_logging: bool,
     /// Backups of changed content, in the state directory.
     pub backups: Backups,
+    /// Search index, in the state directory.
+    pub index: Index,
     /// Limits of a call. An argument of a tool can only lower them.
     pub limits: Limits,
     /// Commands that the host runs, confined to the roots.
@@ -234,5 +236,22 @@ pub struct Backups {
 impl Default for Backups {
     fn default() -> Self {
         Self { enabled: true, max_count: 100, max_days: 30, max_bytes: 64 * 1024 * 1024 }
+    }
+}
+
+/// Search index in the state directory. A search does not read files that cannot match according to the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Index {
+    /// Whether searches use an index. Results are the same without it.
+    pub enabled: bool,
+    /// Maximum size of the index in bytes, which is about 4 % of the size of the text. Files beyond it are not indexed.
+    pub max_bytes: u64,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self { enabled: true, max_bytes: 256 * 1024 * 1024 }
     }
 }

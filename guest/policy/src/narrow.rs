@@ -69,6 +69,7 @@ impl Narrowing<'_> {
             approval,
             enable_audit_logging,
             backups: _,
+            index: _,
             limits,
             commands,
         } = wanted;
@@ -89,6 +90,7 @@ impl Narrowing<'_> {
                 |on| u8::from(!on),
             ),
             backups: self.fixed("backups", own.backups),
+            index: self.fixed("index", own.index),
             limits: self.limits(own.limits, limits),
             commands: self.commands(own.commands, commands),
         }

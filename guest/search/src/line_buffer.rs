@@ -7,8 +7,6 @@ use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 use paddock_text::encoding;
 use paddock_vfs::{File, Filesystem, FsResult, READ_SIZE};
 
-use crate::matcher::Matcher;
-
 /// Size of a window in bytes. A larger window is not read faster, and exceeds the processor's cache.
 const WINDOW: usize = READ_SIZE;
 /// Maximum number of bytes of a line; a longer line is searched in parts.
@@ -111,8 +109,15 @@ impl<'a> Source<'a> {
         Ok(if whole && !self.fill_whole()? { Opened::TooLarge } else { Opened::Text })
     }
 
-    /// Returns the next window; `None` after the last. A window is decoded only if `matcher` may match in it.
-    pub fn next_window(&mut self, matcher: &Matcher) -> FsResult<Option<Window<'_>>> {
+    /// Counts the bytes of a file that need not be read.
+    pub fn pass_over(&mut self, bytes: u64) {
+        self.bytes_read += bytes;
+        (self.file, self.offset) = (None, 0);
+    }
+
+    /// Returns the next window; `None` after the last. A window is decoded only if `may_match` returns true for it. The
+    /// function is not generic, so that it is optimised as this crate is and not as that of its caller.
+    pub fn next_window(&mut self, may_match: &dyn Fn(&[u8]) -> bool) -> FsResult<Option<Window<'_>>> {
         if self.ended && self.window.end >= self.buffer.len() {
             return Ok(None);
         }
@@ -134,7 +139,7 @@ impl<'a> Source<'a> {
         let text = self.buffer.get(..length).unwrap_or_default();
         // A part of a line is not decoded: it may start and end within a character.
         let text = match &mut self.legacy {
-            Some(legacy) if !splits && continued == 0 && matcher.may_match(text) => legacy.decoded(text),
+            Some(legacy) if !splits && continued == 0 && may_match(text) => legacy.decoded(text),
             _ => text,
         };
         let splits_line = splits && continued == 0;

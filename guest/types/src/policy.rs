@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::approval_plan::Decision;
 use crate::error::{Code, Error, NameCase, Result};
 
-pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Limits};
+pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Index, Limits};
 
 /// The policy of one call, and facts about the host. Every member is optional.
 #[derive(Clone, Debug, Default)]
@@ -114,6 +114,10 @@ pub struct HostPolicy {
     /// sets them at a rename to the name `.paddock-mode-` with four octal digits, which renames nothing. Such a host
     /// creates files whose names end in `.private.tmp` with rights for their owner only.
     pub keeps_modes: bool,
+    /// Whether the bit 12 of the upper word of the metadata hash of a regular file says that the hash depends on device,
+    /// inode, size and the times of the last changes of content and metadata, and that the file system keeps these
+    /// times with every change. A search index needs such hashes.
+    pub has_stamps: bool,
     /// Whether file systems of the host find an entry by other names than the one that they list, such as a short name,
     /// or one in another Unicode normalization: `folded` if they do; `windows` if paths are also those of Windows.
     /// Absolute paths of the host then have the form of [`paddock_policy::windows_path::slashed`], and those of a call

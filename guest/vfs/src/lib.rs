@@ -53,6 +53,14 @@ pub trait Filesystem {
     /// Returns whether two handles refer to the same directory.
     fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool>;
 
+    /// Returns the stamp of the regular file `name` in `dir`: two equal stamps mean the same content, if the first one was
+    /// taken more than 2 seconds after the last change. Returns `None` if the backend or the file system does not change
+    /// the stamp with every change.
+    fn stamp(&self, dir: &Dir, name: &str) -> Option<[u64; 2]> {
+        let _ = (dir, name);
+        None
+    }
+
     /// Returns the target of the link `name` in `dir`. Fails with [`Fault::Outside`] if the backend hides it, as WASI hides
     /// absolute targets.
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String>;

@@ -32,16 +32,26 @@ const MODE_PREFIX: &str = ".paddock-mode-";
 /// never restored.
 const MODE_BITS: u64 = 0o1777;
 
+/// Bit of the upper word of a metadata hash that is set if the hash changes with every change of the file.
+const STAMP_BIT: u64 = 0o10000;
+
 /// The host's preopens.
 pub struct WasiFs {
     /// Whether the host reports and sets permission bits: `host.keeps_modes` of the policy.
     keeps_modes: bool,
+    /// Whether the host says which metadata hashes are stamps: `host.has_stamps` of the policy.
+    has_stamps: bool,
 }
 
 impl WasiFs {
     /// Returns the features of the host that a policy describes.
     pub fn of(policy: &Policy) -> &'static Self {
-        if policy.host.keeps_modes { &Self { keeps_modes: true } } else { &Self { keeps_modes: false } }
+        match (policy.host.keeps_modes, policy.host.has_stamps) {
+            (false, false) => &Self { keeps_modes: false, has_stamps: false },
+            (false, true) => &Self { keeps_modes: false, has_stamps: true },
+            (true, false) => &Self { keeps_modes: true, has_stamps: false },
+            (true, true) => &Self { keeps_modes: true, has_stamps: true },
+        }
     }
 }
 
@@ -96,6 +106,11 @@ impl Filesystem for WasiFs {
 
     fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
         Ok(dir.descriptor()?.is_same_object(other.descriptor()?))
+    }
+
+    fn stamp(&self, dir: &Dir, name: &str) -> Option<[u64; 2]> {
+        let hash = dir.descriptor().ok().filter(|_| self.has_stamps)?.metadata_hash_at(NO_FOLLOW, name).ok()?;
+        (hash.upper & STAMP_BIT != 0).then_some([hash.lower, hash.upper])
     }
 
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {

@@ -16,7 +16,7 @@ const top = fileURLToPath(new URL('..', import.meta.url));
 
 test('the package is small and complete', () => {
   const [packed] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: top, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
-  assert.ok(packed.size <= 1_500_000, `${packed.size} bytes packed`);
+  assert.ok(packed.size <= 1_550_000, `${packed.size} bytes packed`);
   const names = packed.files.map(({ path }) => path);
   for (const name of ['component/paddock.core.wasm', 'component/paddock.js', 'types/index.d.ts', 'src/index.js', 'src/cli.js']) {
     assert.ok(names.includes(name), `without ${name}`);

@@ -15,6 +15,7 @@ mod call;
 mod completions;
 mod component;
 mod history;
+mod index;
 mod mcp;
 mod memory;
 #[cfg(any(target_env = "musl", all(test, target_os = "linux")))]
@@ -68,6 +69,7 @@ enum Command {
     Serve(serve::Args),
     #[cfg(all(target_os = "linux", feature = "serve"))]
     Token(token::Args),
+    Index(index::Args),
     History(history::Args),
     Restore(restore::Args),
     Overlay(overlay::Args),
@@ -110,6 +112,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args),
         #[cfg(all(target_os = "linux", feature = "serve"))]
         Command::Token(args) => token::run(&args),
+        Command::Index(args) => index::run(&args),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Overlay(args) => overlay::run(args),

@@ -46,12 +46,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let options = args.workspace.with_directories(args.directories).without_missing_roots();
     let log = Log::default();
     let listener = log.listener();
-    let workspace = options.build(options.builder()?.on_event(listener.clone()))?;
+    let workspace = options.build(options.builder()?.on_event(listener.clone()).index_in_background())?;
     let (own, dialect, memory) = (workspace.clone(), options.dialect.clone(), options.memory.clone());
     let open = move |roots| match options.is_elsewhere() {
         // A client's roots are directories of this machine, which a workspace elsewhere does not use.
         true => Some(own.clone()),
-        false => options.with_roots(roots).builder().ok()?.on_event(listener.clone()).build().ok(),
+        false => {
+            options.with_roots(roots).builder().ok()?.on_event(listener.clone()).index_in_background().build().ok()
+        }
     };
     let server = Server::new(workspace.clone()).with_dialect(dialect).with_log(log).with_client_roots(open);
     let result = serve(server);

@@ -34,6 +34,7 @@ use crate::watch::{AuditChoice, Listeners};
 use crate::workspace::{Inner, Workspace};
 
 mod events;
+mod index;
 mod memory;
 
 /// Builder of a [`Workspace`].
@@ -57,6 +58,7 @@ pub struct Builder {
     event_file: Option<PathBuf>,
     audit: Option<AuditChoice>,
     engine: Option<Engine>,
+    indexes_in_background: bool,
 }
 
 impl fmt::Debug for Builder {
@@ -305,6 +307,9 @@ impl Builder {
             guarded,
         };
         let guests = Arc::new(Guests::new(self.engine, roots, environment, limits, threads));
+        if self.indexes_in_background {
+            guests.index_in_background();
+        }
         Ok(Workspace::new(Inner { dialect: self.dialect, approver, signer, listeners, guests, commands }))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
 
-use crate::bindings::exports::paddock::files::{approval, commands, files, partitions, search, session, tools};
+use crate::bindings::exports::paddock::files::{approval, commands, files, index, partitions, search, session, tools};
 use crate::store::State;
 
 /// Indices of the interfaces in the component.
@@ -14,6 +14,7 @@ pub(crate) struct Exports {
     approval: approval::GuestIndices,
     commands: commands::GuestIndices,
     files: files::GuestIndices,
+    index: index::GuestIndices,
     search: search::GuestIndices,
     session: session::GuestIndices,
     partitions: partitions::GuestIndices,
@@ -32,6 +33,7 @@ impl Exports {
             approval: approval::GuestIndices::new(component)?,
             commands: commands::GuestIndices::new(component)?,
             files: files::GuestIndices::new(component)?,
+            index: index::GuestIndices::new(component)?,
             search: search::GuestIndices::new(component)?,
             session: session::GuestIndices::new(component)?,
             partitions: partitions::GuestIndices::new(component)?,
@@ -53,5 +55,5 @@ impl Guest {
         Self { instance, exports }
     }
 
-    interfaces!(approval, commands, files, search, session, partitions, tools);
+    interfaces!(approval, commands, files, index, search, session, partitions, tools);
 }

@@ -1,6 +1,6 @@
 //! The guests of a workspace. Each call gets a fresh guest; with the memory backend, the guest that holds the tree.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use wasmtime::Store;
@@ -11,6 +11,7 @@ use crate::engine::runtime;
 use crate::engine::shared::Engine;
 use crate::error::{Error, Failure};
 use crate::guest::Guest;
+use crate::index::BackgroundIndex;
 use crate::mount::Mount;
 use crate::options::CallOptions;
 use crate::overlay::OverlayDir;
@@ -19,8 +20,11 @@ use crate::policy::Limits;
 use crate::roots::Roots;
 use crate::sandbox::Sandbox;
 use crate::store::{SandboxConfig, State};
-use crate::types::{ErrorCode, ToolError};
+use crate::types::{ErrorCode, IndexPart, ToolError};
 use crate::watch::Watch;
+
+/// Time of one part of an update of the search index. A call that changes something waits for at most this time.
+const INDEX_PART: Duration = Duration::from_millis(100);
 
 /// Configuration and limits of the guests of a workspace.
 #[derive(Default)]
@@ -33,6 +37,8 @@ pub(crate) struct Guests {
     threads: Option<usize>,
     /// Guest that holds the tree of the memory backend. `None` after a trap, which destroys the tree.
     persistent: Option<Mutex<Option<Sandbox>>>,
+    /// Thread that updates the search index, if there is one.
+    background_index: OnceLock<BackgroundIndex>,
 }
 
 impl Guests {
@@ -43,7 +49,7 @@ impl Guests {
         limits: Limits,
         threads: Option<usize>,
     ) -> Self {
-        Self { engine, roots, environment, limits, threads, persistent: None }
+        Self { engine, roots, environment, limits, threads, persistent: None, background_index: OnceLock::new() }
     }
 
     /// Creates guests with a persistent guest, whose memory holds the tree.
@@ -51,6 +57,24 @@ impl Guests {
         let sandbox =
             self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(Arc::new(Failure(error))))?;
         Ok(Self { persistent: Some(Mutex::new(Some(sandbox))), ..self })
+    }
+
+    /// Starts a thread that updates the search index after long searches. It ends when the guests are dropped.
+    pub(crate) fn index_in_background(self: &Arc<Self>) {
+        let guests = Arc::downgrade(self);
+        // The next search requests another pass after an error.
+        let part = move |start: Option<&str>| guests.upgrade()?.update_index(start).ok()?.next;
+        if let Some(index) = BackgroundIndex::start(Box::new(part)) {
+            let _ = self.background_index.set(index);
+        }
+    }
+
+    /// Adds files to the search index, as one part of a pass from `start`.
+    pub(crate) fn update_index(&self, start: Option<&str>) -> Result<IndexPart, ToolError> {
+        let time_ms = u64::try_from(INDEX_PART.as_millis()).unwrap_or(u64::MAX);
+        self.run(&Call::unwatched(true), async |guest, store| {
+            guest.index(&mut *store)?.call_update(store, start, time_ms).await
+        })?
     }
 
     /// Runs a call that reads: in a fresh guest, in several guests for a search, or in the persistent guest.
@@ -127,7 +151,11 @@ impl Guests {
             None => {
                 let threads = self.threads.unwrap_or_else(parallel::default_threads);
                 leader = parallel::search(leader, &budget, threads, |budget| self.sandbox(&mounts, budget))?;
-                leader.run(budget, finish)?
+                let answer = leader.run(budget, finish)?;
+                if let Some(index) = self.background_index.get() {
+                    index.request();
+                }
+                answer
             }
         };
         call.account(&mut leader);

@@ -86,6 +86,7 @@ mod guests;
 mod hex;
 mod host_mount;
 mod host_path;
+mod index;
 #[cfg(target_os = "linux")]
 mod kernel_files;
 mod limits;
@@ -146,10 +147,12 @@ pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 #[doc(inline)]
 pub use paddock_protocol::formats::Format as ToolFormat;
-pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
+pub use policy::{
+    Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Index, Limits, Mode, Policy,
+};
 pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
-pub use workspace::Workspace;
+pub use workspace::{IndexUpdate, Workspace};
 
 /// The programs of the guide are compiled, and run, with those of the documentation.
 #[cfg(doctest)]

@@ -8,6 +8,7 @@ pub use crate::bindings::exports::paddock::files::files::{
     ReplaceResult, ReplacedFile, ReplacedLine, Replacement, RestoreArgs, RestoreResult, StatArgs, StatResult,
     TransferArgs, TransferResult, UnpackArgs, UnpackResult, WriteArgs, WriteResult,
 };
+pub(crate) use crate::bindings::exports::paddock::files::index::IndexUpdate as IndexPart;
 pub use crate::bindings::exports::paddock::files::search::{
     ChangesArgs, ChangesResult, ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput,
     GrepResult, ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,

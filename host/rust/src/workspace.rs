@@ -22,6 +22,9 @@ use crate::types::{ErrorCode, Plan, Tool, ToolError};
 use crate::watch::{Answer, Listeners, Named, Watch};
 
 mod commands;
+mod index;
+
+pub use index::IndexUpdate;
 
 /// Maximum number of approval requests for one call.
 const MAX_QUESTIONS: usize = 3;

@@ -9,6 +9,8 @@ mod grep;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod index;
+#[cfg(test)]
 mod partitions;
 #[cfg(test)]
 mod support;

@@ -11,6 +11,7 @@ use paddock_vfs::{Dir, Fault, FsResult, Open};
 use paddock_workspace::Workspace;
 
 use crate::grep::page::{End, Page, Progress, Within};
+use crate::index::exclusions::{Excluded, Exclusions};
 
 /// The search pattern and the results.
 pub struct Files<'w> {
@@ -22,6 +23,7 @@ pub struct Files<'w> {
     clocked: u64,
     /// Results of the current page.
     pub page: Page<'w>,
+    exclusions: Exclusions<'w>,
 }
 
 /// Number of bytes between two checks of the deadline, and the surcharge for each file.
@@ -43,7 +45,13 @@ impl<'w> Files<'w> {
     pub fn new(workspace: &'w Workspace<'w>, args: &'w request::Grep, matcher: Matcher) -> Self {
         let limits = &workspace.policy.limits;
         let source = Source::new(workspace.fs, limits.max_file_bytes, matcher.needs_utf8);
-        Self { workspace, args, matcher, source, clocked: 0, page: Page::new(args, limits.max_result_bytes) }
+        let (page, exclusions) = (Page::new(args, limits.max_result_bytes), Exclusions::new(workspace, args));
+        Self { workspace, args, matcher, source, clocked: 0, page, exclusions }
+    }
+
+    /// Prepares for a search that is known to be long.
+    pub fn expect_many_files(&mut self) {
+        self.exclusions.expect_many_files();
     }
 
     /// Returns the position of a cursor in the file at `path`, with only the numbers that this search needs.
@@ -103,10 +111,25 @@ impl<'w> Files<'w> {
 
     /// Searches one of many files; a file that cannot be searched is counted as skipped.
     pub fn one_of_many(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> End {
+        if within == Within::default()
+            && let Some(excluded) = self.exclusions.find(dir, name)
+        {
+            self.pass_over(excluded);
+            return End::Whole;
+        }
         self.search(dir, name, path, within).unwrap_or_else(|fault| {
             self.count(&fault);
             End::Whole
         })
+    }
+
+    /// Counts a file as if it had been searched to its end without a match.
+    fn pass_over(&mut self, excluded: Excluded) {
+        self.source.pass_over(excluded.bytes);
+        match excluded.is_binary {
+            true => self.page.result.skipped.binary += 1,
+            false => self.page.result.files_searched += 1,
+        }
     }
 
     /// Counts a file that could not be searched to its end as skipped.
@@ -146,7 +169,7 @@ impl<'w> Files<'w> {
 
     fn windows(&mut self, progress: &mut Progress<'_>) -> FsResult<End> {
         let offset = usize::try_from(progress.within.offset).unwrap_or(usize::MAX);
-        while let Some(window) = self.source.next_window(&self.matcher)? {
+        while let Some(window) = self.source.next_window(&|text| self.matcher.may_match(text))? {
             self.page.result.skipped.long_lines += u64::from(window.splits_line);
             let is_new = progress.scan.enter(&window, offset);
             if (is_new || progress.is_leaving)

@@ -146,7 +146,8 @@ pub struct Worker<'w> {
 impl<'w> Worker<'w> {
     /// Prepares for partitions of the search in `args`.
     pub fn prepare(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
-        let files = Files::new(workspace, args, Matcher::new(args)?);
+        let mut files = Files::new(workspace, args, Matcher::new(args)?);
+        files.expect_many_files();
         let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
         let rendered_path = resolved.base();
         Ok(Self { workspace, files, base: rendered_path.len(), rendered_path, ancestors: vec![(String::new(), dir)] })

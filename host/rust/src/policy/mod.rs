@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use paddock_policy::{
-    Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy,
+    Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Index, Limits, Mode, Policy,
 };
 
 use crate::approval::ApprovalSigner;
@@ -157,6 +157,8 @@ const NAMES: Option<&str> = if cfg!(windows) {
 pub(crate) struct Host {
     carries_modes: bool,
     keeps_modes: bool,
+    /// Whether the metadata hash says whether it is a stamp of the content.
+    has_stamps: bool,
     /// Whether a rename over a file of a root fails, but gives its mode to the guest's temporary file: the roots
     /// are read-only.
     lends_modes: bool,
@@ -181,6 +183,7 @@ impl Host {
             // An in-memory tree has no modes to lose.
             carries_modes: cfg!(unix) || backend == Backend::Memory,
             keeps_modes: cfg!(target_os = "linux") && backend != Backend::Memory,
+            has_stamps: cfg!(target_os = "linux") && backend == Backend::Wasi,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
             names: NAMES.filter(|_| backend != Backend::Memory),
             private: own.private,

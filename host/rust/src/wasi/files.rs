@@ -10,6 +10,8 @@ use wasmtime_wasi::filesystem::Dir;
 use super::access_control::AccessControl;
 #[cfg(target_os = "linux")]
 use super::own_links::OwnLinks;
+#[cfg(target_os = "linux")]
+use super::stamped_devices::StampedDevices;
 use crate::guarded::Guarded;
 use crate::mount::{Mount, OVERLAY, STATE};
 use crate::options::Progress;
@@ -27,6 +29,8 @@ pub(crate) struct Files {
     /// Number of open directory listings.
     #[cfg(target_os = "linux")]
     pub(super) listings: usize,
+    #[cfg(target_os = "linux")]
+    pub(super) stamped_devices: StampedDevices,
 }
 
 impl Files {
@@ -39,6 +43,8 @@ impl Files {
             own_links: OwnLinks::default(),
             #[cfg(target_os = "linux")]
             listings: 0,
+            #[cfg(target_os = "linux")]
+            stamped_devices: StampedDevices::default(),
         }
     }
 }

@@ -39,6 +39,8 @@ mod own_links;
 mod read;
 mod sharing;
 #[cfg(target_os = "linux")]
+mod stamped_devices;
+#[cfg(target_os = "linux")]
 mod stat;
 #[cfg(windows)]
 mod sync_windows;

@@ -10,6 +10,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
@@ -33,6 +34,9 @@ const OWN: &str = ".paddock-";
 const REQUEST: &str = ".paddock-mode-";
 /// Bits that the metadata hash reports. Of these, the set-ID bits cannot be set.
 const MODE_BITS: u32 = 0o7777;
+/// Bit of the upper word of a metadata hash that says that the file system changes the hash with every change of the
+/// file. The policy announces it to guests as `host.has_stamps`.
+const STAMP_BIT: u64 = 0o10000;
 pub(crate) const SET: u32 = 0o1777;
 
 /// Extended attributes that are carried over: a user's own, and access control lists. Others can grant privileges
@@ -49,7 +53,7 @@ pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> 
 
 fn metadata_hash(mut store: StoreContextMut<'_, impl FilesView>, fd: &Fd) -> FsResult<MetadataHashValue> {
     let view = store.data_mut().filesystem();
-    Ok(hash(&fstat(file(view.table.get(fd)?)).map_err(code)?))
+    Ok(hash(&fstat(file(view.table.get(fd)?)).map_err(code)?, false))
 }
 
 fn metadata_hash_at(
@@ -59,19 +63,23 @@ fn metadata_hash_at(
     if follow.contains(PathFlags::SYMLINK_FOLLOW) || !is_name(&name) {
         return Err(ErrorCode::NotPermitted.into());
     }
-    let view = store.data_mut().filesystem();
-    let dir = directory(view.table.get(&dir)?)?;
-    Ok(hash(&statat(&dir.dir, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?))
+    let state = store.data_mut();
+    let dir = Arc::clone(&directory(state.filesystem().table.get(&dir)?)?.dir);
+    let stat = statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?;
+    let is_stamp = is_regular(&stat) && state.files().stamped_devices.contain(stat.st_dev, &dir, &name);
+    Ok(hash(&stat, is_stamp))
 }
 
-fn hash(stat: &Stat) -> MetadataHashValue {
+/// Returns the hash of an entry. The name of a file is not part of it, because the content of a moved file is the same.
+fn hash(stat: &Stat, is_stamp: bool) -> MetadataHashValue {
     let half = |half: u8| {
         let mut hasher = DefaultHasher::new();
         (half, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mode).hash(&mut hasher);
         (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec).hash(&mut hasher);
         hasher.finish()
     };
-    MetadataHashValue { lower: half(0), upper: (half(1) & !u64::from(MODE_BITS)) | u64::from(stat.st_mode & MODE_BITS) }
+    let flags = u64::from(stat.st_mode & MODE_BITS) | if is_stamp { STAMP_BIT } else { 0 };
+    MetadataHashValue { lower: half(0), upper: (half(1) & !u64::from(MODE_BITS) & !STAMP_BIT) | flags }
 }
 
 /// Returns the bits that a name requests, or `None` for any other name.

@@ -1,0 +1,406 @@
+//! Searches with an index, compared with the same searches without one, while files change in every way.
+//!
+//! `PADDOCK_INDEX_STEPS` is the number of random steps, and `PADDOCK_INDEX_ALL_DAMAGE` has every byte damaged.
+
+mod stamped;
+
+use paddock_ops::index::update::{Update, update, update_with_groups};
+use paddock_types::policy::Policy;
+use paddock_types::request::{Grep, GrepOutput, LetterCase, Request};
+use paddock_vfs::{Dir, Fault, Filesystem, Open};
+use paddock_workspace::Workspace;
+
+use crate::support::{Random, run_with, search};
+use stamped::{Stamped, advance, now_ns, set_now_ns};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Names of the directories of the tree, and number of files in each.
+const DIRECTORIES: [&str; 4] = ["a", "b", "b/c", "d"];
+const FILES: usize = 24;
+
+fn without_index() -> Policy {
+    let mut policy = Policy::default();
+    policy.rules.index.enabled = false;
+    policy
+}
+
+fn answer(fs: &Stamped, policy: &Policy, args: &Grep) -> String {
+    format!("{:?}", run_with(fs, policy, Request::Grep(args.clone())))
+}
+
+/// Returns the answer of a search, after a comparison with that of the search without an index, and the number of files
+/// that were not opened.
+fn compared(fs: &Stamped, args: &Grep, context: &dyn Fn() -> String) -> (String, u64) {
+    let before = fs.opened.get();
+    let expected = answer(fs, &without_index(), args);
+    let between = fs.opened.get();
+    let found = answer(fs, &Policy::default(), args);
+    assert_eq!(found, expected, "{args:?}\n{}", context());
+    // The files of the index itself are opened too.
+    (found, (between - before).saturating_sub(fs.opened.get() - between))
+}
+
+/// Makes one pass, in parts of a few files if `in_parts` is true.
+fn pass(fs: &Stamped, policy: &Policy, in_parts: bool) -> Update {
+    pass_with_groups(fs, policy, in_parts, 100)
+}
+
+fn pass_with_groups(fs: &Stamped, policy: &Policy, in_parts: bool, group_bytes: u64) -> Update {
+    let (mut total, mut start) = (Update::default(), None);
+    loop {
+        let workspace = Workspace::open(fs, policy).unwrap();
+        let time_ms = if in_parts { 0 } else { 1_000 };
+        let part = update_with_groups(&workspace, start.as_deref(), time_ms, group_bytes).unwrap();
+        total.added += part.added;
+        total.unsettled += part.unsettled;
+        if part.next.is_none() {
+            return total;
+        }
+        start = part.next;
+    }
+}
+
+fn top(fs: &Stamped) -> Dir {
+    fs.preopens()[0].dir.clone()
+}
+
+fn open_dir(fs: &Stamped, path: &str) -> Option<Dir> {
+    path.split('/').try_fold(top(fs), |dir, name| fs.open_dir(&dir, name).ok())
+}
+
+fn make_dir(fs: &Stamped, path: &str) -> Dir {
+    path.split('/').fold(top(fs), |dir, name| {
+        match fs.make_dir(&dir, name) {
+            Ok(()) | Err(Fault::Exists) => {}
+            Err(fault) => panic!("{fault:?}"),
+        }
+        fs.open_dir(&dir, name).unwrap()
+    })
+}
+
+fn put(fs: &Stamped, dir: &Dir, name: &str, bytes: &[u8]) {
+    let file = fs.open_file(dir, name, Open::CreateNew).unwrap();
+    fs.write(&file, 0, bytes).unwrap();
+}
+
+const WORDS: [&str; 12] = [
+    "needle",
+    "Needle",
+    "haystack",
+    "fn get_unchecked",
+    "größe",
+    "ſtop",
+    "stop",
+    "\u{212a}elvin",
+    "kelvin",
+    "struct",
+    "\r\n",
+    "\t",
+];
+
+fn text(random: &mut Random) -> Vec<u8> {
+    let mut text = Vec::new();
+    for _ in 0..random.below(12) {
+        text.extend_from_slice(random.pick(&WORDS).as_bytes());
+        text.extend_from_slice([" ", "\n", "_", ""][random.below(4)].as_bytes());
+    }
+    match random.below(40) {
+        0 => text.push(0),
+        1 => text.extend_from_slice(b"caf\xe9 needle\n"),
+        2 => text = text.iter().fold(b"\xff\xfe".to_vec(), |utf16, byte| [&utf16[..], &[*byte & 0x7f, 0]].concat()),
+        3 => text.splice(0..0, *b"\xef\xbb\xbf").for_each(drop),
+        _ => {}
+    }
+    text
+}
+
+fn tree(random: &mut Random) -> Stamped {
+    let fs = Stamped::new();
+    for path in DIRECTORIES {
+        let dir = make_dir(&fs, path);
+        (0..FILES).for_each(|number| put(&fs, &dir, &format!("f{number}"), &text(random)));
+    }
+    advance(60 * SECOND);
+    fs
+}
+
+fn pattern(random: &mut Random) -> String {
+    let parts = [
+        "needle",
+        "get_",
+        "unchecked",
+        "haystack",
+        "(?i)stop",
+        "(?i)kelvin",
+        "größe",
+        ".",
+        "[a-z]+",
+        "\\s",
+        "\\w*",
+        "x?",
+        "^",
+        "$",
+        "\\b",
+        "(?:needle|struct)",
+        "(?:stop)+",
+        "[ks]",
+        "\\r?\\n",
+        "ſ",
+        "n{2}",
+        "e{1,2}dle",
+        "[^a]",
+        "\\n",
+    ];
+    (0..1 + random.below(4)).map(|_| random.pick(&parts)).collect()
+}
+
+fn request(random: &mut Random) -> Grep {
+    let mut args = search(&pattern(random));
+    args.fixed = random.below(8) == 0;
+    args.letter_case = [LetterCase::Sensitive, LetterCase::Insensitive, LetterCase::Smart][random.below(3)];
+    args.multiline = random.below(3) == 0;
+    args.word = random.below(6) == 0;
+    args.output = [GrepOutput::Content, GrepOutput::Files, GrepOutput::Count][random.below(3)];
+    args.limit = [1, 5, 1_000][random.below(3)];
+    args.max_per_file = [None, Some(1)][random.below(2)];
+    args.before = random.below(2) as u32;
+    args.include_hidden = random.below(4) == 0;
+    args.glob = [None, Some("f1*".to_owned())][usize::from(random.below(6) == 0)].clone();
+    args
+}
+
+/// Changes a file in one of many ways, some of which keep size or modification time.
+fn change(fs: &Stamped, random: &mut Random) -> Option<()> {
+    let directories = [random.pick(&DIRECTORIES), random.pick(&DIRECTORIES)];
+    let (dir, other) = (open_dir(fs, directories[0])?, open_dir(fs, directories[1])?);
+    let (name, to) = (format!("f{}", random.below(FILES)), format!("f{}", random.below(FILES)));
+    match random.below(13) {
+        // Other content of the same size, with the old modification time or the current one.
+        0..=2 => {
+            let modified = fs.stat(&dir, &name).ok()?.modified?;
+            let file = fs.open_file(&dir, &name, Open::Write).ok()?;
+            let size = fs.stat_file(&file).ok()?.size as usize;
+            let mut bytes = text(random);
+            bytes.resize(size, b'e');
+            fs.write(&file, 0, &bytes).ok()?;
+            if random.below(2) == 0 {
+                fs.set_modified(&dir, &name, modified);
+            }
+        }
+        3 => {
+            let file = fs.open_file(&dir, &name, Open::Write).ok()?;
+            fs.set_size(&file, random.below(40) as u64).ok()?;
+        }
+        4 => fs.unlink(&dir, &name).ok()?,
+        5 => put_if_missing(fs, &dir, &name, random),
+        // A new file with the modification time of the old one takes its name.
+        6 => {
+            let modified = fs.stat(&dir, &name).ok()?.modified?;
+            let _ = fs.unlink(&dir, "new");
+            put(fs, &dir, "new", &text(random));
+            fs.set_modified(&dir, "new", modified);
+            fs.rename(&dir, "new", &dir, &name).ok()?;
+        }
+        7 => fs.rename(&dir, &name, &other, &to).ok()?,
+        8 => fs.link(&dir, &name, &other, &to).ok()?,
+        // Two directories change their names.
+        9 => {
+            let (top, b) = (top(fs), open_dir(fs, "b")?);
+            fs.rename(&top, "a", &top, "swap").ok()?;
+            match random.below(2) {
+                0 => fs.rename(&top, "d", &top, "a").and_then(|()| fs.rename(&top, "swap", &top, "d")).ok()?,
+                _ => fs.rename(&b, "c", &top, "a").and_then(|()| fs.rename(&top, "swap", &b, "c")).ok()?,
+            }
+        }
+        10 => {
+            fs.unlink(&dir, &name).ok()?;
+            fs.symlink(&dir, &name, &to).ok()?;
+        }
+        11 => {
+            fs.unlink(&dir, &name).ok()?;
+            fs.make_dir(&dir, &name).ok()?;
+        }
+        _ => fs.remove_dir(&dir, &name).ok()?,
+    }
+    Some(())
+}
+
+fn put_if_missing(fs: &Stamped, dir: &Dir, name: &str, random: &mut Random) {
+    if matches!(fs.stat(dir, name), Err(Fault::NotFound)) {
+        put(fs, dir, name, &text(random));
+    }
+}
+
+/// Changes a file twice at the same time, without a change of its size, and makes a pass in between.
+fn change_twice(fs: &Stamped, random: &mut Random) -> Option<()> {
+    let dir = open_dir(fs, random.pick(&DIRECTORIES))?;
+    let file = fs.open_file(&dir, &format!("f{}", random.below(FILES)), Open::Write).ok()?;
+    for text in [b"nothing of it", b"one needle in"] {
+        fs.set_size(&file, 0).ok()?;
+        fs.write(&file, 0, text).ok()?;
+        pass_with_groups(fs, &Policy::default(), false, 1);
+    }
+    Some(())
+}
+
+/// Moves the clock, mostly by less than its resolution; sometimes back.
+fn move_clock(random: &mut Random) {
+    match random.below(12) {
+        0..=4 => {}
+        5..=8 => advance(random.below(3) as u64 * SECOND),
+        9 | 10 => advance(random.below(20) as u64 * SECOND),
+        // Back to a time that no change has had.
+        _ => set_now_ns(now_ns() - random.below(10) as u64 * SECOND + 1 + random.below(1_000_000) as u64),
+    }
+}
+
+#[test]
+fn searches_with_an_index_equal_those_without() {
+    let steps = std::env::var("PADDOCK_INDEX_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(2_000);
+    let mut random = Random(24);
+    let (mut fs, mut unopened, mut changes) = (tree(&mut random), 0, 0);
+    for step in 0..steps {
+        move_clock(&mut random);
+        match random.below(10) {
+            0 if random.below(4) == 0 => {
+                changes += u64::from(change_twice(&fs, &mut random).is_some());
+                compared(&fs, &search("one needle"), &|| format!("step {step}"));
+            }
+            0..=4 => changes += u64::from(change(&fs, &mut random).is_some()),
+            5 => {
+                let group_bytes = [1, 100, 1_000][random.below(3)];
+                pass_with_groups(&fs, &Policy::default(), random.below(2) == 0, group_bytes);
+            }
+            _ => {
+                let args = request(&mut random);
+                unopened += compared(&fs, &args, &|| format!("step {step}")).1;
+            }
+        }
+        if step % 500 == 499 {
+            fs = tree(&mut random);
+        }
+    }
+    assert!(unopened > steps && changes > steps / 5, "{unopened} files were not opened, {changes} changes");
+}
+
+#[test]
+fn an_index_is_used_and_follows_changes() {
+    let mut random = Random(1);
+    let fs = tree(&mut random);
+    let args = search("get_unchecked_of_nothing");
+    let files = (DIRECTORIES.len() * FILES) as u64;
+    assert_eq!(compared(&fs, &args, &String::new).1, 0);
+    let added = pass(&fs, &Policy::default(), false);
+    assert_eq!((added.added, added.unsettled), (files, 0));
+    let (_, unopened) = compared(&fs, &args, &String::new);
+    assert!(unopened >= files - 33, "{unopened} of {files}");
+    assert_eq!(pass(&fs, &Policy::default(), true), Update::default(), "nothing is left");
+    // A file that was just changed is read, and not indexed.
+    let dir = open_dir(&fs, "d").unwrap();
+    let file = fs.open_file(&dir, "f9", Open::Write).unwrap();
+    fs.write(&file, 0, b"get_unchecked_of_nothing").unwrap();
+    let (answer, _) = compared(&fs, &args, &String::new);
+    assert!(answer.contains("d/f9"), "{answer}");
+    assert_eq!(pass(&fs, &Policy::default(), false).unsettled, 1);
+    advance(2 * SECOND + 1);
+    assert_eq!(pass(&fs, &Policy::default(), false).added, 1);
+    let (answer, _) = compared(&fs, &args, &String::new);
+    assert!(answer.contains("d/f9"), "{answer}");
+}
+
+#[test]
+fn files_in_parts_are_all_added() {
+    let mut random = Random(2);
+    let fs = tree(&mut random);
+    let added = pass(&fs, &Policy::default(), true);
+    assert_eq!(added.added, (DIRECTORIES.len() * FILES) as u64);
+    assert_eq!(pass(&fs, &Policy::default(), false), Update::default());
+}
+
+#[test]
+fn the_policy_limits_and_removes_the_index() {
+    let mut random = Random(3);
+    let fs = tree(&mut random);
+    let mut policy = Policy::default();
+    policy.rules.index.max_bytes = 0;
+    assert_eq!(pass(&fs, &policy, false).added, 0);
+    pass(&fs, &Policy::default(), false);
+    assert!(!fs.index().is_empty());
+    pass(&fs, &without_index(), false);
+    assert!(fs.index().is_empty());
+}
+
+#[test]
+fn hidden_files_are_never_in_the_index() {
+    let fs = Stamped::new();
+    let dir = make_dir(&fs, "a");
+    for name in [".agentignore", ".gitignore", ".env", "secret", "ignored", "blocked.key", "shown"] {
+        put(
+            &fs,
+            &dir,
+            name,
+            match name {
+                ".agentignore" => b"secret",
+                ".gitignore" => b"ignored",
+                _ => b"text",
+            },
+        );
+    }
+    advance(60 * SECOND);
+    let mut policy = Policy::default();
+    policy.rules.blocked_extensions = vec![".key".to_owned()];
+    assert_eq!(pass(&fs, &policy, false).added, 1);
+}
+
+#[test]
+fn a_damaged_index_is_a_slow_search() {
+    let mut random = Random(4);
+    let fs = tree(&mut random);
+    pass(&fs, &Policy::default(), false);
+    let names = fs.index();
+    assert_eq!(names.len(), 1);
+    let whole = fs.index_file(&names[0]);
+    let args = search("needle.*unchecked");
+    let expected = answer(&fs, &without_index(), &args);
+    let step = if std::env::var_os("PADDOCK_INDEX_ALL_DAMAGE").is_some() { 1 } else { 41 };
+    for at in (0..whole.len()).step_by(step).chain(0..64) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (at % 8);
+        fs.set_index_file(&names[0], &damaged);
+        assert_eq!(answer(&fs, &Policy::default(), &args), expected, "byte {at}");
+        fs.set_index_file(&names[0], &whole[..at]);
+        assert_eq!(answer(&fs, &Policy::default(), &args), expected, "{at} bytes");
+    }
+    fs.set_index_file(&names[0], b"something else");
+    // The next pass replaces a damaged segment.
+    assert_eq!(pass(&fs, &Policy::default(), false).added, (DIRECTORIES.len() * FILES) as u64);
+    assert!(compared(&fs, &search("of_nothing"), &String::new).1 > 0);
+    // The lists of one segment are checked in each pass.
+    let name = fs.index().remove(0);
+    let mut damaged = fs.index_file(&name);
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    fs.set_index_file(&name, &damaged);
+    assert_eq!(pass(&fs, &Policy::default(), false).added, (DIRECTORIES.len() * FILES) as u64);
+}
+
+#[test]
+fn segments_do_not_accumulate() {
+    let mut random = Random(5);
+    let fs = tree(&mut random);
+    for _ in 0..100 {
+        change(&fs, &mut random);
+        advance(3 * SECOND);
+        pass(&fs, &Policy::default(), false);
+        assert!(fs.index().len() <= 12, "{:?}", fs.index());
+    }
+}
+
+#[test]
+fn a_foreign_position_is_refused() {
+    let fs = tree(&mut Random(6));
+    let policy = Policy::default();
+    let workspace = Workspace::open(&fs, &policy).unwrap();
+    assert!(update(&workspace, Some("x"), 10).is_err());
+}

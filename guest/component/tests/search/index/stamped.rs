@@ -1,0 +1,176 @@
+//! A file system in memory with inodes, the times of changes of metadata, and a clock of low resolution.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use paddock_types::entry::{Kind, Time};
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{Dir, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
+
+thread_local! {
+    static NOW_NS: Cell<u64> = const { Cell::new(1_700_000_000_000_000_000) };
+}
+
+pub fn now_ns() -> u64 {
+    NOW_NS.get()
+}
+
+pub fn set_now_ns(now: u64) {
+    NOW_NS.set(now);
+}
+
+pub fn advance(nanoseconds: u64) {
+    set_now_ns(now_ns() + nanoseconds);
+}
+
+fn now() -> Time {
+    time(now_ns())
+}
+
+fn time(ns: u64) -> Time {
+    Time { seconds: ns / 1_000_000_000, nanoseconds: (ns % 1_000_000_000) as u32 }
+}
+
+pub struct Stamped {
+    inner: MemoryFs,
+    /// Times of the last changes of the metadata, by inode.
+    changed: RefCell<HashMap<usize, u64>>,
+    /// Number of opened files.
+    pub opened: Cell<u64>,
+}
+
+impl Stamped {
+    pub fn new() -> Self {
+        let inner = MemoryFs::new(&["/workspace", "/paddock-state"], now, 1);
+        Self { inner, changed: RefCell::default(), opened: Cell::new(0) }
+    }
+
+    /// Returns the inode of a file.
+    fn inode(&self, dir: &Dir, name: &str) -> Option<usize> {
+        let file = self.inner.open_file(dir, name, Open::Read).ok()?;
+        Some(Rc::as_ptr(&file.0).cast::<()>() as usize)
+    }
+
+    fn touch(&self, inode: Option<usize>) {
+        self.changed.borrow_mut().extend(inode.map(|inode| (inode, now_ns())));
+    }
+
+    fn with_changed(&self, stat: Stat, inode: Option<usize>) -> Stat {
+        let changed = inode.and_then(|inode| self.changed.borrow().get(&inode).copied());
+        Stat { changed: changed.map(time).or(stat.changed), ..stat }
+    }
+
+    /// Sets the modification time, as `utimensat` does.
+    pub fn set_modified(&self, dir: &Dir, name: &str, modified: Time) {
+        self.inner.set_modified(dir, name, modified).unwrap();
+        self.touch(self.inode(dir, name));
+    }
+
+    fn index_dir(&self) -> Option<Dir> {
+        self.inner.open_dir(&self.inner.preopens()[1].dir, "index").ok()
+    }
+
+    /// Returns the names of the files of the index.
+    pub fn index(&self) -> Vec<String> {
+        let listing = self.index_dir().map(|dir| self.inner.list(&dir).unwrap()).unwrap_or_default();
+        listing.entries.into_iter().map(|entry| entry.name).collect()
+    }
+
+    pub fn index_file(&self, name: &str) -> Vec<u8> {
+        let file = self.inner.open_file(&self.index_dir().unwrap(), name, Open::Read).unwrap();
+        let mut bytes = Vec::new();
+        self.inner.read(&file, 0, usize::MAX, &mut bytes).unwrap();
+        bytes
+    }
+
+    pub fn set_index_file(&self, name: &str, bytes: &[u8]) {
+        let file = self.inner.open_file(&self.index_dir().unwrap(), name, Open::Write).unwrap();
+        self.inner.set_size(&file, bytes.len() as u64).unwrap();
+        self.inner.write(&file, 0, bytes).unwrap();
+    }
+}
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $name(&self, $($arg: $type),*) -> $result {
+            self.inner.$name($($arg),*)
+        })*
+    };
+}
+
+impl Filesystem for Stamped {
+    forward! {
+        preopens() -> Vec<Preopen>;
+        open_dir(dir: &Dir, name: &str) -> FsResult<Dir>;
+        list(dir: &Dir) -> FsResult<Listing>;
+        stat_dir(dir: &Dir) -> FsResult<Stat>;
+        is_same_dir(dir: &Dir, other: &Dir) -> FsResult<bool>;
+        read_link(dir: &Dir, name: &str) -> FsResult<String>;
+        read(file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize>;
+        sync_file(file: &File) -> FsResult<()>;
+        sync_dir(dir: &Dir) -> FsResult<()>;
+        make_dir(dir: &Dir, name: &str) -> FsResult<()>;
+        symlink(dir: &Dir, name: &str, target: &str) -> FsResult<()>;
+        remove_dir(dir: &Dir, name: &str) -> FsResult<()>;
+        random() -> u64;
+        now() -> Time;
+        clock_ms() -> u64;
+    }
+
+    fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
+        self.opened.set(self.opened.get() + 1);
+        let file = self.inner.open_file(dir, name, mode)?;
+        if mode == Open::CreateNew {
+            self.touch(self.inode(dir, name));
+        }
+        Ok(file)
+    }
+
+    fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
+        Ok(self.with_changed(self.inner.stat(dir, name)?, self.inode(dir, name)))
+    }
+
+    fn stat_file(&self, file: &File) -> FsResult<Stat> {
+        Ok(self.with_changed(self.inner.stat_file(file)?, Some(Rc::as_ptr(&file.0).cast::<()>() as usize)))
+    }
+
+    fn stamp(&self, dir: &Dir, name: &str) -> Option<[u64; 2]> {
+        let inode = self.inode(dir, name)?;
+        let stat = self.stat(dir, name).ok().filter(|stat| stat.kind == Kind::File)?;
+        let half = |half: u64| {
+            let mut hasher = DefaultHasher::new();
+            let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
+            (half, inode, stat.size, time(stat.modified), time(stat.changed)).hash(&mut hasher);
+            hasher.finish()
+        };
+        Some([half(0), half(1)])
+    }
+
+    fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()> {
+        self.touch(Some(Rc::as_ptr(&file.0).cast::<()>() as usize));
+        self.inner.write(file, offset, bytes)
+    }
+
+    fn set_size(&self, file: &File, size: u64) -> FsResult<()> {
+        self.touch(Some(Rc::as_ptr(&file.0).cast::<()>() as usize));
+        self.inner.set_size(file, size)
+    }
+
+    fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        self.touch(self.inode(dir, name));
+        self.inner.link(dir, name, to_dir, to)
+    }
+
+    fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        self.touch(self.inode(dir, name));
+        self.touch(self.inode(to_dir, to));
+        self.inner.rename(dir, name, to_dir, to)
+    }
+
+    fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.touch(self.inode(dir, name));
+        self.inner.unlink(dir, name)
+    }
+}

@@ -1,0 +1,145 @@
+//! Reads a segment: its head at once, and its lists one block at a time.
+
+use std::ops::Range;
+
+use super::{
+    BINARY, BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, Content, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC,
+    MAX_FILES, MAX_GROUPS, Stamp, VERSION, head_checksum, width,
+};
+use crate::bits::BitReader;
+use crate::plan::GroupSet;
+
+/// The header of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    files: usize,
+    groups: usize,
+    lists: usize,
+}
+
+impl Header {
+    /// Reads the header of a segment of `size` bytes. Returns `None` for a damaged segment or one of another version.
+    pub fn read(bytes: &[u8], size: u64) -> Option<Self> {
+        let numbers = bytes.get(..CHECKED_BYTES)?.strip_prefix(MAGIC)?;
+        let mut numbers =
+            numbers.chunks_exact(4).filter_map(|number| Some(u32::from_le_bytes(number.try_into().ok()?)));
+        let mut next = || Some(numbers.next()? as usize);
+        let version = next()?;
+        let header = Self { files: next()?, groups: next()?, lists: next()? };
+        let is_plausible = version == VERSION as usize && header.files <= MAX_FILES && header.groups <= MAX_GROUPS;
+        (is_plausible && size == header.head_bytes() as u64 + header.lists as u64).then_some(header)
+    }
+
+    /// Returns the size of the header, the file table and the directory, with which the segment begins.
+    pub fn head_bytes(&self) -> usize {
+        self.directory() + DIRECTORY_BYTES
+    }
+
+    fn directory(&self) -> usize {
+        HEADER_BYTES + self.files * FILE_BYTES
+    }
+}
+
+/// A segment whose lists are read one block at a time.
+pub struct Segment {
+    head: Vec<u8>,
+    header: Header,
+}
+
+impl Segment {
+    /// Creates a segment from its first [`Header::head_bytes`] bytes. Returns `None` if they are damaged.
+    pub fn read(head: Vec<u8>, header: Header) -> Option<Self> {
+        let checksum = u32::from_le_bytes(head.get(CHECKED_BYTES..HEADER_BYTES)?.try_into().ok()?);
+        let is_whole = head.len() == header.head_bytes() && checksum == head_checksum(&head);
+        let segment = Self { head, header };
+        let ends = || (0..BLOCKS).map(|block| Some(segment.directory_entry(block)?.0)).collect::<Option<Vec<_>>>();
+        let is_valid = || ends().is_some_and(|ends| ends.is_sorted() && ends.last() == Some(&header.lists));
+        (is_whole && is_valid()).then_some(segment)
+    }
+
+    /// Returns the number of groups.
+    pub fn groups(&self) -> usize {
+        self.header.groups
+    }
+
+    /// Returns the number of files.
+    pub fn len(&self) -> usize {
+        self.header.files
+    }
+
+    /// Returns whether the segment has no file.
+    pub fn is_empty(&self) -> bool {
+        self.header.files == 0
+    }
+
+    /// Returns the files.
+    pub fn files(&self) -> impl Iterator<Item = IndexedFile> {
+        let table = self.head.get(HEADER_BYTES..self.header.directory()).unwrap_or_default();
+        table.chunks_exact(FILE_BYTES).filter_map(|entry| self.file(entry))
+    }
+
+    /// Returns the range of bytes of the segment that contains the list of a trigram, and those of 31 others.
+    pub fn block(&self, gram: u16) -> Option<Range<u64>> {
+        let block = usize::from(gram) / BLOCK_GRAMS;
+        let start = block.checked_sub(1).map_or(Some(0), |before| Some(self.directory_entry(before)?.0))?;
+        let (end, _) = self.directory_entry(block)?;
+        let base = self.header.head_bytes();
+        Some((base + start) as u64..(base + end) as u64)
+    }
+
+    /// Returns the groups that contain a trigram, from the bytes of its block. Returns `None` if the block is damaged.
+    pub fn groups_with(&self, gram: u16, block: &[u8]) -> Option<GroupSet> {
+        let (_, checksum) = self.directory_entry(usize::from(gram) / BLOCK_GRAMS)?;
+        if rawzip::crc32(block) != checksum {
+            return None;
+        }
+        let mut reader = BitReader::new(block);
+        for _ in 0..usize::from(gram) % BLOCK_GRAMS {
+            self.read_list(&mut reader, |_| {})?;
+        }
+        let mut groups = GroupSet::none(self.groups());
+        let is_all = self.read_list(&mut reader, |group| groups.insert(group))?;
+        Some(if is_all { GroupSet::all(self.groups()) } else { groups })
+    }
+
+    /// Reads a list. Returns true if it stands for all groups.
+    fn read_list(&self, reader: &mut BitReader<'_>, mut add: impl FnMut(usize)) -> Option<bool> {
+        let count = self.groups();
+        let length = (reader.gamma()? as usize).checked_sub(1)?;
+        if length > count {
+            return (length == count + 1).then_some(true);
+        }
+        let width = width(length, count);
+        let mut next = 0;
+        for _ in 0..length {
+            let group = (reader.rice(width)? as usize).checked_add(next)?;
+            if group >= count {
+                return None;
+            }
+            add(group);
+            next = group + 1;
+        }
+        Some(false)
+    }
+
+    /// Returns the offset at which a block ends, and its checksum.
+    fn directory_entry(&self, block: usize) -> Option<(usize, u32)> {
+        let start = self.header.directory() + block * 8;
+        let (end, checksum) = self.head.get(start..start + 8)?.split_first_chunk::<4>()?;
+        Some((u32::from_le_bytes(*end) as usize, u32::from_le_bytes(checksum.try_into().ok()?)))
+    }
+
+    /// Returns the file of an entry of the file table.
+    fn file(&self, entry: &[u8]) -> Option<IndexedFile> {
+        let (lower, rest) = entry.split_first_chunk::<8>()?;
+        let (upper, rest) = rest.split_first_chunk::<8>()?;
+        let (bytes, group) = rest.split_first_chunk::<4>()?;
+        let stamp = Stamp([u64::from_le_bytes(*lower), u64::from_le_bytes(*upper)]);
+        let content = match u16::from_le_bytes(group.try_into().ok()?) {
+            BINARY => Content::Binary,
+            group if usize::from(group) < self.groups() => Content::Text(group),
+            _ => Content::Unknown,
+        };
+        Some(IndexedFile { stamp, bytes: u32::from_le_bytes(*bytes), content })
+    }
+}

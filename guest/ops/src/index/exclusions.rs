@@ -1,0 +1,151 @@
+//! Files that a search need not read, because they cannot match according to the index.
+
+use paddock_index::plan::{GroupSet, Plan};
+use paddock_index::segment::{Content, IndexedFile, Stamp};
+use paddock_search::matcher::{self, Groups};
+use paddock_types::request::Grep;
+use paddock_vfs::Dir;
+use paddock_workspace::Workspace;
+
+use super::segments::{OpenSegment, Segments};
+use super::stamp_map::StampMap;
+
+/// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
+const FILES_BEFORE_INDEX: u32 = 32;
+/// Number of consecutive files that are not in the index, after which the next files are read without a look at the
+/// index, and number of these.
+const MISSES: u32 = 32;
+const UNCHECKED_FILES: u32 = 256;
+
+/// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
+const MEMORY_PER_FILE: u64 = 256;
+
+const BINARY: u32 = 1 << 31;
+const TO_BE_READ: u32 = u32::MAX;
+
+/// The files that a search need not read.
+pub struct Exclusions<'w> {
+    workspace: &'w Workspace<'w>,
+    args: &'w Grep,
+    index: Index,
+}
+
+enum Index {
+    /// The index is opened after this number of files.
+    Closed(u32),
+    /// There is no index, or it excludes too few files to be of use.
+    Unused,
+    Open(OpenIndex),
+}
+
+struct OpenIndex {
+    /// For each indexed file that need not be read, the number of its bytes, plus [`BINARY`] for a binary file; for each
+    /// other indexed file [`TO_BE_READ`].
+    files: StampMap,
+    /// Number of consecutive files that are not in the index.
+    misses: u32,
+    /// Number of next files for which the index is not used.
+    unchecked_files: u32,
+}
+
+/// A file that need not be read, because it has no match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Number of bytes that the search would read.
+    pub bytes: u64,
+    /// Whether the search would skip the file because it is binary.
+    pub is_binary: bool,
+}
+
+impl<'w> Exclusions<'w> {
+    /// Prepares for a search. The index is opened when the search turns out to be long.
+    pub fn new(workspace: &'w Workspace<'w>, args: &'w Grep) -> Self {
+        let is_possible = workspace.policy.index.enabled && workspace.state.is_some();
+        Self { workspace, args, index: if is_possible { Index::Closed(FILES_BEFORE_INDEX) } else { Index::Unused } }
+    }
+
+    /// Has the index opened at the first file, because the search is known to be long.
+    pub fn expect_many_files(&mut self) {
+        if let Index::Closed(files) = &mut self.index {
+            *files = 0;
+        }
+    }
+
+    /// Returns the file `name` if it need not be read.
+    pub fn find(&mut self, dir: &Dir, name: &str) -> Option<Excluded> {
+        match &mut self.index {
+            Index::Unused => return None,
+            Index::Open(_) => {}
+            Index::Closed(0) => self.index = open(self.workspace, self.args).map_or(Index::Unused, Index::Open),
+            Index::Closed(files) => {
+                *files -= 1;
+                return None;
+            }
+        }
+        let Index::Open(index) = &mut self.index else { return None };
+        let file = index.find(|| Some(Stamp(self.workspace.fs.stamp(dir, name)?)))?;
+        let (bytes, is_binary) = (u64::from(file & !BINARY), file & BINARY != 0);
+        // Some searches skip a file above the limit.
+        let is_excluded = file != TO_BE_READ && bytes <= self.workspace.policy.limits.max_file_bytes;
+        is_excluded.then_some(Excluded { bytes, is_binary })
+    }
+}
+
+impl OpenIndex {
+    /// Returns the file with a stamp, which is only requested if the index has some of the last files.
+    fn find(&mut self, stamp: impl FnOnce() -> Option<Stamp>) -> Option<u32> {
+        if self.unchecked_files > 0 {
+            self.unchecked_files -= 1;
+            return None;
+        }
+        let file = stamp().and_then(|stamp| self.files.get(&stamp).copied());
+        self.misses = if file.is_some() { 0 } else { self.misses + 1 };
+        if self.misses == MISSES {
+            // After these files, a single miss is enough for more of them.
+            (self.misses, self.unchecked_files) = (MISSES - 1, UNCHECKED_FILES);
+        }
+        file
+    }
+}
+
+/// Reads the index. Returns `None` if there is none, or if it excludes too few files to be of use.
+fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
+    let segments = Segments::open(workspace)?;
+    let plan = Plan::of(&matcher::expression(args, Groups::Dropped).ok()?);
+    if plan == Plan::Any {
+        return None;
+    }
+    let mut files = StampMap::default();
+    let mut excluded = 0;
+    let max_files = usize::try_from(workspace.policy.limits.max_memory_bytes / MEMORY_PER_FILE).unwrap_or(usize::MAX);
+    for name in segments.names() {
+        // A damaged segment excludes no file.
+        let Some(open) = segments.segment(&name) else { continue };
+        let Some(groups) = matching_groups(&plan, &segments, &open) else { continue };
+        if files.len() + open.segment.len() > max_files {
+            break;
+        }
+        for IndexedFile { stamp, bytes, content } in open.segment.files() {
+            let file = match content {
+                Content::Text(group) if groups.contains(usize::from(group)) => TO_BE_READ,
+                Content::Text(_) => bytes,
+                Content::Binary => bytes | BINARY,
+                Content::Unknown => TO_BE_READ,
+            };
+            excluded += usize::from(file != TO_BE_READ);
+            files.insert(stamp, file);
+        }
+    }
+    // A look at a file takes about a fifth of the time of reading it.
+    (excluded * 3 > files.len()).then_some(OpenIndex { files, misses: 0, unchecked_files: 0 })
+}
+
+/// Returns the groups of a segment that may match; `None` if the segment is damaged.
+fn matching_groups(plan: &Plan, segments: &Segments<'_>, open: &OpenSegment) -> Option<GroupSet> {
+    let mut rows = Vec::new();
+    for gram in plan.grams() {
+        let block = segments.block(open, gram)?;
+        rows.push((gram, open.segment.groups_with(gram, &block)?));
+    }
+    Some(plan.groups(open.segment.groups(), &rows))
+}

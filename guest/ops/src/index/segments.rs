@@ -1,0 +1,107 @@
+//! The files of the index: one for each segment, in a directory of the state directory.
+
+use paddock_index::segment::{HEADER_BYTES, Header, Segment};
+use paddock_vfs::open_location::{OpenLocation, open_or_make};
+use paddock_vfs::{Dir, File, Filesystem, FsResult, Open};
+use paddock_workspace::Workspace;
+
+const DIRECTORY: &str = "index";
+const SUFFIX: &str = ".segment";
+const UNFINISHED: &str = "unfinished-";
+/// Maximum size of a segment in bytes. A larger file is no segment.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Maximum number of segments that a search opens.
+const MAX_SEGMENTS: usize = 4_096;
+
+/// The directory of the index.
+pub struct Segments<'w> {
+    fs: &'w dyn Filesystem,
+    dir: Dir,
+}
+
+/// An open segment.
+pub struct OpenSegment {
+    file: File,
+    /// The files of the segment and the positions of its lists.
+    pub segment: Segment,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+impl<'w> Segments<'w> {
+    /// Opens the directory of the index, if it exists.
+    pub fn open(workspace: &'w Workspace<'w>) -> Option<Self> {
+        let dir = workspace.fs.open_dir(workspace.state.as_ref()?, DIRECTORY).ok()?;
+        Some(Self { fs: workspace.fs, dir })
+    }
+
+    /// Opens the directory of the index, and creates it if it does not exist.
+    pub fn create(workspace: &'w Workspace<'w>) -> Option<Self> {
+        let dir = open_or_make(workspace.fs, workspace.state.as_ref()?, DIRECTORY).ok()?;
+        Some(Self { fs: workspace.fs, dir })
+    }
+
+    /// Returns the names of the segments.
+    pub fn names(&self) -> Vec<String> {
+        let entries = self.fs.list(&self.dir).map(|listing| listing.entries).unwrap_or_default();
+        let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
+        names.retain(|name| name.ends_with(SUFFIX));
+        names.truncate(MAX_SEGMENTS);
+        names
+    }
+
+    /// Opens a segment. Returns `None` if it is damaged or cannot be read.
+    pub fn segment(&self, name: &str) -> Option<OpenSegment> {
+        let file = self.fs.open_file(&self.dir, name, Open::Read).ok()?;
+        let bytes = self.fs.stat_file(&file).ok()?.size;
+        let header = Header::read(&self.read(&file, 0, HEADER_BYTES)?, bytes).filter(|_| bytes <= MAX_BYTES)?;
+        let segment = Segment::read(self.read(&file, 0, header.head_bytes())?, header)?;
+        Some(OpenSegment { file, segment, bytes })
+    }
+
+    /// Reads the block of the lists in which a trigram is.
+    pub fn block(&self, open: &OpenSegment, gram: u16) -> Option<Vec<u8>> {
+        let range = open.segment.block(gram)?;
+        self.read(&open.file, range.start, usize::try_from(range.end - range.start).ok()?)
+    }
+
+    /// Returns whether no list of a segment is damaged.
+    pub fn is_whole(&self, open: &OpenSegment) -> bool {
+        (0..=u16::MAX)
+            .step_by(32)
+            .all(|gram| self.block(open, gram).is_some_and(|block| open.segment.groups_with(gram, &block).is_some()))
+    }
+
+    /// Stores a segment and returns its name.
+    pub fn add(&self, segment: Vec<u8>) -> FsResult<String> {
+        let name = format!("{:016x}{SUFFIX}", self.fs.random());
+        let new = OpenLocation { dir: self.dir.clone(), name: format!("{UNFINISHED}{name}") };
+        new.publish(self.fs, &segment.into(), &new.sibling(&name))?;
+        Ok(name)
+    }
+
+    /// Removes a segment.
+    pub fn remove(&self, name: &str) {
+        drop(OpenLocation { dir: self.dir.clone(), name: name.to_owned() }.discard(self.fs));
+    }
+
+    /// Removes files that are no segments, as a crash leaves them.
+    pub fn remove_unfinished(&self) {
+        let entries = self.fs.list(&self.dir).map(|listing| listing.entries).unwrap_or_default();
+        for entry in entries.into_iter().filter(|entry| entry.name.starts_with(UNFINISHED)) {
+            self.remove(&entry.name);
+        }
+    }
+
+    /// Reads exactly `size` bytes.
+    fn read(&self, file: &File, offset: u64, size: usize) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(size);
+        while bytes.len() < size {
+            let at = offset + bytes.len() as u64;
+            if self.fs.read(file, at, size - bytes.len(), &mut bytes).ok()? == 0 {
+                return None;
+            }
+        }
+        Some(bytes)
+    }
+}

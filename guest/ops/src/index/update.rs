@@ -1,0 +1,348 @@
+//! Adds files to the index. A call is one part of a pass over all files, so that no call takes long.
+
+use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
+use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
+use paddock_types::entry::{Kind, Time};
+use paddock_types::error::{Error, Result};
+use paddock_vfs::{Dir, File, FsResult, Open};
+use paddock_workspace::Workspace;
+use paddock_workspace::walk::{Options, Start, Walk};
+
+use super::segments::Segments;
+use super::stamp_map::StampMap;
+
+const OPERATION: &str = "index";
+/// Time within which a file can change again without a change of its times.
+const SETTLING_NANOSECONDS: u128 = 2_000_000_000;
+/// Files of this size are not indexed: a line that is too long is counted by a search.
+const MAX_FILE_BYTES: u64 = MAX_LINE as u64;
+/// Number of files between two checks of the time.
+const FILES_PER_CLOCK: u32 = 16;
+/// Segments with fewer files are small. When there are more small segments than this, they are removed, and the next
+/// pass adds their files to one segment.
+const SMALL_FILES: usize = 256;
+const MAX_SMALL_SEGMENTS: usize = 8;
+const NEW: u32 = u32::MAX;
+
+/// Result of a part of a pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Number of files that were added.
+    pub added: u64,
+    /// Number of files that cannot be added yet, because they were changed less than 2 seconds ago.
+    pub unsettled: u64,
+    /// Start of the next part; `None` at the end of the pass.
+    pub next: Option<String>,
+}
+
+/// Position of a pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Position {
+    /// Index of the root.
+    root: usize,
+    /// Path below the root up to which files were visited.
+    path: String,
+    /// For each segment of which files were found, its name and the number of these files.
+    found: Vec<(String, usize)>,
+}
+
+impl Position {
+    fn text(&self) -> String {
+        let found: String = self.found.iter().map(|(name, found)| format!("{name}:{found},")).collect();
+        // The path is last, because it can contain any character.
+        format!("{} {found} {}", self.root, self.path)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (root, rest) = text.split_once(' ')?;
+        let (found, path) = rest.split_once(' ')?;
+        let of_segment = |entry: &str| {
+            let (name, found) = entry.split_once(':')?;
+            Some((name.to_owned(), found.parse().ok()?))
+        };
+        let found = found.split_terminator(',').map(of_segment).collect::<Option<_>>()?;
+        Some(Self { root: root.parse().ok()?, path: path.to_owned(), found })
+    }
+}
+
+/// Adds files that are not in the index, for about `time_ms` milliseconds. `start` is `next` of the part before.
+///
+/// Removes the index if the policy disables it, and does nothing if there is no state directory.
+///
+/// # Errors
+///
+/// `Code::InvalidArgument` if `start` is not from an earlier part, and the errors of the walk.
+pub fn update(workspace: &Workspace<'_>, start: Option<&str>, time_ms: u64) -> Result<Update> {
+    update_with_groups(workspace, start, time_ms, GROUP_BYTES)
+}
+
+/// Adds files as [`update`] does, in groups of at least `group_bytes` bytes. Small groups make a large index, and serve
+/// for tests with few files.
+///
+/// # Errors
+///
+/// As [`update`].
+pub fn update_with_groups(
+    workspace: &Workspace<'_>,
+    start: Option<&str>,
+    time_ms: u64,
+    group_bytes: u64,
+) -> Result<Update> {
+    let position = start.map_or(Some(Position::default()), Position::parse);
+    let Some(position) = position else { return Err(Error::argument("start", "it is not from an earlier update")) };
+    if !workspace.policy.index.enabled {
+        if let Some(segments) = Segments::open(workspace) {
+            segments.names().iter().for_each(|name| segments.remove(name));
+        }
+        return Ok(Update::default());
+    }
+    let Some(segments) = Segments::create(workspace) else { return Ok(Update::default()) };
+    let begin = (position.root, position.path.clone());
+    let mut pass = Pass::new(workspace, segments, position, time_ms, SegmentBuilder::new(group_bytes));
+    pass.visit_roots()?;
+    // A part that does not advance would be repeated forever.
+    pass.is_over &= begin != (pass.position.root, pass.position.path.clone());
+    Ok(pass.finish())
+}
+
+/// Content of a file, with the number of bytes that were read.
+enum Read {
+    Text(u32),
+    Binary(u32),
+    /// Content that is not indexed.
+    Other,
+}
+
+/// A segment of the index.
+struct KnownSegment {
+    name: String,
+    files: usize,
+    /// Number of its files that this pass has found.
+    found: usize,
+}
+
+struct Pass<'w> {
+    workspace: &'w Workspace<'w>,
+    segments: Segments<'w>,
+    position: Position,
+    known_segments: Vec<KnownSegment>,
+    /// For each indexed file the index of its segment; [`NEW`] for the segment that is being made.
+    known_files: StampMap,
+    builder: SegmentBuilder,
+    source: Source<'w>,
+    /// Size of the index in bytes, estimated for the segment that is being made.
+    index_bytes: u64,
+    deadline_ms: u64,
+    files: u32,
+    is_over: bool,
+    update: Update,
+}
+
+impl<'w> Pass<'w> {
+    fn new(
+        workspace: &'w Workspace<'w>,
+        segments: Segments<'w>,
+        position: Position,
+        time_ms: u64,
+        builder: SegmentBuilder,
+    ) -> Self {
+        let fs = workspace.fs;
+        let mut pass = Self {
+            workspace,
+            segments,
+            position,
+            known_segments: Vec::new(),
+            known_files: StampMap::default(),
+            builder,
+            source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
+            index_bytes: 0,
+            deadline_ms: fs.clock_ms().saturating_add(time_ms),
+            files: 0,
+            is_over: false,
+            update: Update::default(),
+        };
+        pass.read_segments();
+        pass
+    }
+
+    /// Reads the files of all segments, and removes damaged segments. At the start of a pass, one segment is read
+    /// whole, so that damage to its lists is found after some passes.
+    fn read_segments(&mut self) {
+        let names = self.segments.names();
+        let is_start = self.position.root == 0 && self.position.path.is_empty();
+        let checked = is_start.then(|| self.workspace.fs.random() as usize % names.len().max(1));
+        if is_start {
+            self.segments.remove_unfinished();
+        }
+        for (index, name) in names.into_iter().enumerate() {
+            let open = self.segments.segment(&name);
+            let Some(open) = open.filter(|open| checked != Some(index) || self.segments.is_whole(open)) else {
+                self.segments.remove(&name);
+                continue;
+            };
+            self.index_bytes += open.bytes;
+            let number = u32::try_from(self.known_segments.len()).unwrap_or(NEW);
+            for file in open.segment.files() {
+                self.known_files.insert(file.stamp, number);
+            }
+            let found = self.position.found.iter().find(|(known, _)| *known == name).map_or(0, |(_, found)| *found);
+            self.known_segments.push(KnownSegment { name, files: open.segment.len(), found });
+        }
+    }
+
+    fn visit_roots(&mut self) -> Result<()> {
+        while let Some(root) = self.workspace.roots.get(self.position.root)
+            && !self.is_over
+        {
+            let path = if root.label.is_empty() { "." } else { root.label.as_str() };
+            self.visit_files(path)?;
+            if !self.is_over {
+                self.position.root += 1;
+                self.position.path.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits the files that a search with default arguments visits.
+    fn visit_files(&mut self, root: &str) -> Result<()> {
+        let (resolved, dir) = self.workspace.directory_to_search(root, OPERATION)?;
+        let start = Start { path: self.position.path.clone(), inclusive: false };
+        let options = Options { start: (!start.path.is_empty()).then_some(start), ..Options::default() };
+        let mut walk = Walk::new(self.workspace, &resolved, &dir, options, OPERATION)?;
+        while !self.is_over
+            && let Some(entry) = walk.next_entry()
+        {
+            if entry.kind != Kind::File {
+                continue;
+            }
+            self.visit_file(entry.dir, entry.name);
+            self.is_over = self.builder.is_full() || self.is_time_over();
+            if self.is_over {
+                self.position.path = entry.below.to_owned();
+            }
+        }
+        if walk.stopped {
+            self.is_over = true;
+            self.position.path = walk.reached().to_owned();
+        }
+        Ok(())
+    }
+
+    fn is_time_over(&mut self) -> bool {
+        self.files += 1;
+        self.files.is_multiple_of(FILES_PER_CLOCK) && self.workspace.fs.clock_ms() >= self.deadline_ms
+    }
+
+    fn visit_file(&mut self, dir: &Dir, name: &str) {
+        let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else { return };
+        match self.known_files.get(&stamp) {
+            Some(segment) => {
+                let known = usize::try_from(*segment).ok().and_then(|index| self.known_segments.get_mut(index));
+                known.into_iter().for_each(|known| known.found += 1);
+            }
+            None if self.index_bytes >= self.workspace.policy.index.max_bytes => {}
+            None => {
+                // A file that cannot be read is skipped, as in a search.
+                if self.add_file(dir, name, stamp).is_err() {
+                    self.builder.discard_text();
+                }
+            }
+        }
+    }
+
+    /// Adds a file whose content was settled when it was read, and which has the same stamp afterwards.
+    fn add_file(&mut self, dir: &Dir, name: &str, stamp: Stamp) -> FsResult<()> {
+        let fs = self.workspace.fs;
+        let file = fs.open_file(dir, name, Open::Read)?;
+        let (stat, now) = (fs.stat_file(&file)?, fs.now());
+        if !is_settled(stat.modified, now) || !is_settled(stat.changed, now) {
+            self.update.unsettled += 1;
+            return Ok(());
+        }
+        let content = if stat.size < MAX_FILE_BYTES { self.read(file)? } else { Read::Other };
+        if fs.stamp(dir, name) != Some(stamp.0) {
+            self.builder.discard_text();
+            return Ok(());
+        }
+        match content {
+            Read::Text(bytes) => self.builder.add_file(stamp, bytes),
+            Read::Binary(bytes) => self.builder.add_binary(stamp, bytes),
+            Read::Other => self.builder.add_unknown(stamp),
+        }
+        self.known_files.insert(stamp, NEW);
+        self.index_bytes += stat.size.min(MAX_FILE_BYTES) / 20;
+        self.update.added += 1;
+        Ok(())
+    }
+
+    /// Reads a file as a search does, and adds its text to the segment.
+    fn read(&mut self, file: File) -> FsResult<Read> {
+        let bytes = |source: &Source<'_>| u32::try_from(source.last_read()).unwrap_or(u32::MAX);
+        match self.source.open(file, false)? {
+            Opened::Text => {}
+            Opened::Binary => return Ok(Read::Binary(bytes(&self.source))),
+            Opened::TooLarge => return Ok(Read::Other),
+        }
+        while let Some(window) = self.source.next_window(&|_| false)? {
+            // In another encoding, some searches match the decoded text.
+            if std::str::from_utf8(window.text).is_err() {
+                return Ok(Read::Other);
+            }
+            self.builder.add_text(window.text);
+        }
+        Ok(Read::Text(bytes(&self.source)))
+    }
+
+    /// Stores the new segment. At the end of a pass, removes segments of which most files are gone, and small segments.
+    fn finish(mut self) -> Update {
+        let known = self.known_segments.iter().filter(|known| known.found > 0);
+        self.position.found = known.map(|known| (known.name.clone(), known.found)).collect();
+        if !self.builder.is_empty() {
+            let added = usize::try_from(self.update.added).unwrap_or(usize::MAX);
+            // If the segment cannot be stored, the next pass adds its files.
+            if let Ok(name) = self.segments.add(self.builder.finish()) {
+                self.position.found.push((name, added));
+            }
+        }
+        if self.is_over {
+            self.update.next = Some(self.position.text());
+        } else {
+            remove_segments(&self.segments, &self.known_segments);
+        }
+        self.update
+    }
+}
+
+/// Removes segments of which most files are gone, and small segments if there are many.
+fn remove_segments(segments: &Segments<'_>, known: &[KnownSegment]) {
+    let is_obsolete = |known: &&KnownSegment| known.found * 2 < known.files || known.files == 0;
+    let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
+    let small: Vec<_> = used.into_iter().filter(|known| known.files < SMALL_FILES).collect();
+    let small = Some(small).filter(|small| small.len() > MAX_SMALL_SEGMENTS).unwrap_or_default();
+    obsolete.into_iter().chain(small).for_each(|known| segments.remove(&known.name));
+}
+
+/// Returns whether the time of a change is so long ago that another change has another time.
+fn is_settled(change: Option<Time>, now: Time) -> bool {
+    let nanoseconds = |time: Time| u128::from(time.seconds) * 1_000_000_000 + u128::from(time.nanoseconds);
+    change.is_some_and(|change| {
+        nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|age| age > SETTLING_NANOSECONDS)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Position;
+
+    #[test]
+    fn a_position_is_read_as_it_was_written() {
+        let found = vec![("0a.segment".to_owned(), 7), ("0b.segment".to_owned(), 123)];
+        for position in [Position::default(), Position { root: 2, path: "a b/c, \n:d".to_owned(), found }] {
+            assert_eq!(Position::parse(&position.text()), Some(position));
+        }
+        for text in ["", "0", "x  a", "0 x a"] {
+            assert_eq!(Position::parse(text), None, "{text}");
+        }
+    }
+}
