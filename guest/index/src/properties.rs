@@ -7,7 +7,7 @@ use regex::bytes::RegexBuilder;
 
 use crate::grams::GramSet;
 use crate::plan::{GroupSet, Plan};
-use crate::segment::{Content, GROUP_BYTES, HEADER_BYTES, Header, Segment, SegmentBuilder, Stamp};
+use crate::segment::{Content, GROUP_BYTES, HEADER_BYTES, Header, Segment, SegmentBuilder, Stamp, merge};
 
 fn grams(text: &[u8]) -> Vec<u16> {
     let mut set = GramSet::default();
@@ -148,6 +148,41 @@ proptest! {
             let expected = by_gram.get(&gram).cloned().unwrap_or_default();
             prop_assert!(expected.iter().all(|group| row.contains(*group)));
             prop_assert!(row.len() == expected.len() || expected.len() * 5 > segment.groups() * 4);
+        }
+    }
+
+    #[test]
+    fn merged_segments_have_the_groups_of_all(texts in proptest::collection::vec(text(), 0..40), parts in 1..5_usize) {
+        let parts: Vec<Vec<u8>> = texts.chunks(texts.len().div_ceil(parts).max(1)).map(segment).collect();
+        let opened: Vec<_> = parts.iter().map(|bytes| (open(bytes).unwrap(), bytes.clone())).collect();
+        let merged = merge(&opened).unwrap();
+        let whole = open(&merged).unwrap();
+        let files: Vec<_> = whole.files().collect();
+        prop_assert_eq!(files.len(), opened.iter().map(|(segment, _)| segment.len()).sum::<usize>());
+        for gram in (0..=u16::MAX).step_by(199).chain(texts.iter().flat_map(|text| grams(text))) {
+            let row_of_all = row(&whole, &merged, gram).unwrap();
+            let mut first = 0;
+            for (segment, bytes) in &opened {
+                let own = row(segment, bytes, gram).unwrap();
+                prop_assert!((0..segment.groups()).all(|group| !own.contains(group) || row_of_all.contains(first + group)));
+                first += segment.groups();
+            }
+        }
+        let mut files = files.iter();
+        for (number, (segment, _)) in opened.iter().enumerate() {
+            for file in segment.files() {
+                let merged = files.next().unwrap();
+                prop_assert_eq!((file.stamp, file.bytes), (merged.stamp, merged.bytes));
+                if let (Content::Text(own), Content::Text(group)) = (file.content, merged.content) {
+                    let first: usize = opened[..number].iter().map(|(segment, _)| segment.groups()).sum();
+                    prop_assert_eq!(usize::from(own) + first, usize::from(group));
+                }
+            }
+        }
+        if let Some((_, bytes)) = opened.first() {
+            let mut damaged = opened.iter().map(|(_, bytes)| (open(bytes).unwrap(), bytes.clone())).collect::<Vec<_>>();
+            damaged[0].1[bytes.len() - 1] ^= 1;
+            prop_assert!(merge(&damaged).is_none());
         }
     }
 

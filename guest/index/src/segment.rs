@@ -18,7 +18,7 @@ mod builder;
 mod lists;
 mod reader;
 
-pub use builder::{GROUP_BYTES, SegmentBuilder};
+pub use builder::{GROUP_BYTES, SegmentBuilder, merge};
 pub use reader::{Header, Segment};
 
 use std::hash::{Hash, Hasher};

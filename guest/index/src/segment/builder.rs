@@ -1,11 +1,12 @@
 //! Makes a segment.
 
 use super::lists::Lists;
+use super::reader::Segment;
 use super::{
     BINARY, BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, Content, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC,
     MAX_FILES, MAX_GROUPS, Stamp, UNKNOWN, VERSION, head_checksum, width,
 };
-use crate::bits::BitWriter;
+use crate::bits::{BitReader, BitWriter};
 use crate::grams::GramSet;
 
 /// Size in bytes of the text at which a group ends. Smaller groups exclude a few more files, and take more space.
@@ -105,32 +106,71 @@ impl SegmentBuilder {
         self.end_group();
         let Self { files, grams, ends, .. } = self;
         let starts = std::iter::once(&0).chain(&ends);
-        let (directory, lists) =
-            encode(&Lists::new(starts.zip(&ends).filter_map(|(start, end)| grams.get(*start..*end))), ends.len());
-        let mut bytes = Vec::with_capacity(HEADER_BYTES + files.len() * FILE_BYTES + directory.len() + lists.len());
-        bytes.extend_from_slice(MAGIC);
-        for number in [VERSION as usize, files.len(), ends.len(), lists.len(), 0] {
-            bytes.extend_from_slice(&(number as u32).to_le_bytes());
-        }
-        for IndexedFile { stamp: Stamp([lower, upper]), bytes: size, content } in files {
-            let group = match content {
-                Content::Text(group) => group,
-                Content::Binary => BINARY,
-                Content::Unknown => UNKNOWN,
-            };
-            bytes.extend_from_slice(&lower.to_le_bytes());
-            bytes.extend_from_slice(&upper.to_le_bytes());
-            bytes.extend_from_slice(&size.to_le_bytes());
-            bytes.extend_from_slice(&group.to_le_bytes());
-        }
-        bytes.extend_from_slice(&directory);
-        let checksum = head_checksum(&bytes);
-        if let Some(place) = bytes.get_mut(CHECKED_BYTES..HEADER_BYTES) {
-            place.copy_from_slice(&checksum.to_le_bytes());
-        }
-        bytes.extend_from_slice(&lists);
-        bytes
+        let lists = Lists::new(starts.zip(&ends).filter_map(|(start, end)| grams.get(*start..*end)));
+        write(&files, ends.len(), &lists)
     }
+}
+
+/// Returns one segment with the files of several, which are given with all their bytes. Returns `None` if one of them
+/// is damaged, or if they are too large for one segment.
+pub fn merge(segments: &[(Segment, Vec<u8>)]) -> Option<Vec<u8>> {
+    let count: usize = segments.iter().map(|(segment, _)| segment.groups()).sum();
+    let file_count: usize = segments.iter().map(|(segment, _)| segment.len()).sum();
+    if count >= MAX_GROUPS || file_count > MAX_FILES {
+        return None;
+    }
+    let mut lists = Lists::default();
+    for block in 0..BLOCKS {
+        let blocks = segments.iter().map(|(segment, bytes)| segment.checked_block(block, bytes));
+        let mut readers = blocks.map(|block| block.map(BitReader::new)).collect::<Option<Vec<_>>>()?;
+        for _ in 0..BLOCK_GRAMS {
+            let mut first = 0;
+            for ((segment, _), reader) in segments.iter().zip(&mut readers) {
+                if segment.read_list(reader, |group| lists.push(first + group))? {
+                    (0..segment.groups()).for_each(|group| lists.push(first + group));
+                }
+                first += segment.groups();
+            }
+            lists.end_list();
+        }
+    }
+    let (mut files, mut first) = (Vec::with_capacity(file_count), 0);
+    for (segment, _) in segments {
+        files.extend(segment.files().map(|file| match file.content {
+            Content::Text(group) => IndexedFile { content: Content::Text(first + group), ..file },
+            _ => file,
+        }));
+        first += segment.groups() as u16;
+    }
+    Some(write(&files, count, &lists))
+}
+
+/// Returns the bytes of a segment.
+fn write(files: &[IndexedFile], groups: usize, lists: &Lists) -> Vec<u8> {
+    let (directory, lists) = encode(lists, groups);
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + files.len() * FILE_BYTES + directory.len() + lists.len());
+    bytes.extend_from_slice(MAGIC);
+    for number in [VERSION as usize, files.len(), groups, lists.len(), 0] {
+        bytes.extend_from_slice(&(number as u32).to_le_bytes());
+    }
+    for IndexedFile { stamp: Stamp([lower, upper]), bytes: size, content } in files {
+        let group = match content {
+            Content::Text(group) => *group,
+            Content::Binary => BINARY,
+            Content::Unknown => UNKNOWN,
+        };
+        bytes.extend_from_slice(&lower.to_le_bytes());
+        bytes.extend_from_slice(&upper.to_le_bytes());
+        bytes.extend_from_slice(&size.to_le_bytes());
+        bytes.extend_from_slice(&group.to_le_bytes());
+    }
+    bytes.extend_from_slice(&directory);
+    let checksum = head_checksum(&bytes);
+    if let Some(place) = bytes.get_mut(CHECKED_BYTES..HEADER_BYTES) {
+        place.copy_from_slice(&checksum.to_le_bytes());
+    }
+    bytes.extend_from_slice(&lists);
+    bytes
 }
 
 /// Returns the directory and the lists as bytes.

@@ -3,6 +3,7 @@
 use crate::grams::GRAMS;
 
 /// For each hash of a trigram, the groups that contain it, in ascending order.
+#[derive(Default)]
 pub struct Lists {
     groups: Vec<u16>,
     /// End of each list in `groups`.
@@ -35,6 +36,16 @@ impl Lists {
             }
         }
         Self { groups, ends }
+    }
+
+    /// Adds a group to the list of the next hash. Groups are added in ascending order.
+    pub fn push(&mut self, group: usize) {
+        self.groups.push(group as u16);
+    }
+
+    /// Ends the list of the next hash.
+    pub fn end_list(&mut self) {
+        self.ends.push(self.groups.len());
     }
 
     /// Returns the groups that contain the trigram with a hash.

@@ -80,11 +80,21 @@ impl Segment {
 
     /// Returns the range of bytes of the segment that contains the list of a trigram, and those of 31 others.
     pub fn block(&self, gram: u16) -> Option<Range<u64>> {
-        let block = usize::from(gram) / BLOCK_GRAMS;
+        let range = self.block_range(usize::from(gram) / BLOCK_GRAMS)?;
+        Some(range.start as u64..range.end as u64)
+    }
+
+    fn block_range(&self, block: usize) -> Option<Range<usize>> {
         let start = block.checked_sub(1).map_or(Some(0), |before| Some(self.directory_entry(before)?.0))?;
         let (end, _) = self.directory_entry(block)?;
         let base = self.header.head_bytes();
-        Some((base + start) as u64..(base + end) as u64)
+        Some(base + start..base + end)
+    }
+
+    /// Returns a block of the segment, whose bytes are `segment`. Returns `None` if the block is damaged.
+    pub(super) fn checked_block<'b>(&self, block: usize, segment: &'b [u8]) -> Option<&'b [u8]> {
+        let bytes = segment.get(self.block_range(block)?)?;
+        (rawzip::crc32(bytes) == self.directory_entry(block)?.1).then_some(bytes)
     }
 
     /// Returns the groups that contain a trigram, from the bytes of its block. Returns `None` if the block is damaged.
@@ -103,7 +113,7 @@ impl Segment {
     }
 
     /// Reads a list. Returns true if it stands for all groups.
-    fn read_list(&self, reader: &mut BitReader<'_>, mut add: impl FnMut(usize)) -> Option<bool> {
+    pub(super) fn read_list(&self, reader: &mut BitReader<'_>, mut add: impl FnMut(usize)) -> Option<bool> {
         let count = self.groups();
         let length = (reader.gamma()? as usize).checked_sub(1)?;
         if length > count {

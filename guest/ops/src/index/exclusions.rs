@@ -20,6 +20,8 @@ const UNCHECKED_FILES: u32 = 256;
 /// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
 const MEMORY_PER_FILE: u64 = 256;
 
+/// Number of files after which the index is not read further if it is of no use for the search.
+const SAMPLE_FILES: usize = 1_000;
 const BINARY: u32 = 1 << 31;
 const TO_BE_READ: u32 = u32::MAX;
 
@@ -135,9 +137,17 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
             excluded += usize::from(file != TO_BE_READ);
             files.insert(stamp, file);
         }
+        if files.len() >= SAMPLE_FILES && !is_selective(excluded, files.len()) {
+            return None;
+        }
     }
-    // A look at a file takes about a fifth of the time of reading it.
-    (excluded * 3 > files.len()).then_some(OpenIndex { files, misses: 0, unchecked_files: 0 })
+    is_selective(excluded, files.len()).then_some(OpenIndex { files, misses: 0, unchecked_files: 0 })
+}
+
+/// Returns whether an index that excludes some of `files` files is of use: a look at a file takes about a fifth of the
+/// time of reading it.
+fn is_selective(excluded: usize, files: usize) -> bool {
+    excluded * 3 > files
 }
 
 /// Returns the groups of a segment that may match; `None` if the segment is damaged.

@@ -65,6 +65,11 @@ impl<'w> Segments<'w> {
         self.read(&open.file, range.start, usize::try_from(range.end - range.start).ok()?)
     }
 
+    /// Returns all bytes of a segment.
+    pub fn bytes(&self, open: &OpenSegment) -> Option<Vec<u8>> {
+        self.read(&open.file, 0, usize::try_from(open.bytes).ok()?)
+    }
+
     /// Returns whether no list of a segment is damaged.
     pub fn is_whole(&self, open: &OpenSegment) -> bool {
         (0..=u16::MAX)

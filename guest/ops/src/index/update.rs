@@ -1,6 +1,6 @@
 //! Adds files to the index. A call is one part of a pass over all files, so that no call takes long.
 
-use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
+use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp, merge};
 use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Error, Result};
@@ -18,10 +18,12 @@ const SETTLING_NANOSECONDS: u128 = 2_000_000_000;
 const MAX_FILE_BYTES: u64 = MAX_LINE as u64;
 /// Number of files between two checks of the time.
 const FILES_PER_CLOCK: u32 = 16;
-/// Segments with fewer files are small. When there are more small segments than this, they are removed, and the next
-/// pass adds their files to one segment.
-const SMALL_FILES: usize = 256;
+/// Segments of fewer bytes are small. If there are more small segments than this, a pass makes one of them, as far as they
+/// have no more than this number of bytes and files together, which one segment can have.
+const SMALL_BYTES: u64 = 256 * 1024;
 const MAX_SMALL_SEGMENTS: usize = 8;
+const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
+const MAX_MERGED_FILES: usize = 15_000;
 const NEW: u32 = u32::MAX;
 
 /// Result of a part of a pass.
@@ -116,6 +118,7 @@ enum Read {
 /// A segment of the index.
 struct KnownSegment {
     name: String,
+    bytes: u64,
     files: usize,
     /// Number of its files that this pass has found.
     found: usize,
@@ -186,7 +189,7 @@ impl<'w> Pass<'w> {
                 self.known_files.insert(file.stamp, number);
             }
             let found = self.position.found.iter().find(|(known, _)| *known == name).map_or(0, |(_, found)| *found);
-            self.known_segments.push(KnownSegment { name, files: open.segment.len(), found });
+            self.known_segments.push(KnownSegment { name, bytes: open.bytes, files: open.segment.len(), found });
         }
     }
 
@@ -284,7 +287,7 @@ impl<'w> Pass<'w> {
             Opened::Binary => return Ok(Read::Binary(bytes(&self.source))),
             Opened::TooLarge => return Ok(Read::Other),
         }
-        while let Some(window) = self.source.next_window(&|_| false)? {
+        while let Some(window) = self.source.next_window(|_| false)? {
             // In another encoding, some searches match the decoded text.
             if std::str::from_utf8(window.text).is_err() {
                 return Ok(Read::Other);
@@ -294,7 +297,7 @@ impl<'w> Pass<'w> {
         Ok(Read::Text(bytes(&self.source)))
     }
 
-    /// Stores the new segment. At the end of a pass, removes segments of which most files are gone, and small segments.
+    /// Stores the new segment. At the end of a pass, tidies the segments.
     fn finish(mut self) -> Update {
         let known = self.known_segments.iter().filter(|known| known.found > 0);
         self.position.found = known.map(|known| (known.name.clone(), known.found)).collect();
@@ -308,19 +311,40 @@ impl<'w> Pass<'w> {
         if self.is_over {
             self.update.next = Some(self.position.text());
         } else {
-            remove_segments(&self.segments, &self.known_segments);
+            tidy(&self.segments, &self.known_segments);
         }
         self.update
     }
 }
 
-/// Removes segments of which most files are gone, and small segments if there are many.
-fn remove_segments(segments: &Segments<'_>, known: &[KnownSegment]) {
+/// Removes segments of which most files are gone, and makes one segment of small ones if there are many.
+fn tidy(segments: &Segments<'_>, known: &[KnownSegment]) {
     let is_obsolete = |known: &&KnownSegment| known.found * 2 < known.files || known.files == 0;
     let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
-    let small: Vec<_> = used.into_iter().filter(|known| known.files < SMALL_FILES).collect();
-    let small = Some(small).filter(|small| small.len() > MAX_SMALL_SEGMENTS).unwrap_or_default();
-    obsolete.into_iter().chain(small).for_each(|known| segments.remove(&known.name));
+    obsolete.iter().for_each(|known| segments.remove(&known.name));
+    let small: Vec<_> = used.into_iter().filter(|known| known.bytes < SMALL_BYTES).collect();
+    if small.len() <= MAX_SMALL_SEGMENTS {
+        return;
+    }
+    let (mut bytes, mut files) = (0, 0);
+    let fits = |known: &&KnownSegment| {
+        (bytes, files) = (bytes + known.bytes, files + known.files);
+        bytes <= MAX_MERGED_BYTES && files <= MAX_MERGED_FILES
+    };
+    let small: Vec<_> = small.into_iter().take_while(fits).collect();
+    let read = |known: &&KnownSegment| {
+        let open = segments.segment(&known.name)?;
+        let bytes = segments.bytes(&open)?;
+        Some((open.segment, bytes))
+    };
+    let merged = small.iter().map(read).collect::<Option<Vec<_>>>().and_then(|small| merge(&small));
+    // Without the new segment, the next pass adds the files again.
+    if let Some(merged) = merged
+        && segments.add(merged).is_err()
+    {
+        return;
+    }
+    small.iter().for_each(|known| segments.remove(&known.name));
 }
 
 /// Returns whether the time of a change is so long ago that another change has another time.
