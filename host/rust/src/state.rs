@@ -122,7 +122,7 @@ impl StateDir {
     /// Returns whether a call left a journal, or the record of an unfinished overlay commit. The next call
     /// completes or undoes it.
     pub(crate) fn has_journal(directory: &Directory) -> bool {
-        directory.identity_of("commit").is_some() || directory.names().any(|name| is_journal(&name))
+        directory.names().any(|name| is_journal(&name))
     }
 
     /// Returns the mount of the directory for a guest.
@@ -154,11 +154,12 @@ pub(crate) fn wait(budget: &CallBudget, attempt: impl Fn() -> Result<(), TryLock
     }
 }
 
-/// Returns whether the name is that of a journal, of any set of roots. One that is still being written, `journal….new`, has
-/// no effect: its change has not begun.
-fn is_journal(name: &OsStr) -> bool {
+/// Returns whether the name is that of a journal, of any set of roots, or that of the record of an overlay commit. A journal
+/// that is still being written, `journal….new`, has no effect: its change has not begun.
+pub(crate) fn is_journal(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    name.starts_with(b"journal") && name != b"journal.refused" && !name.ends_with(b".new")
+    let is_journal = name.starts_with(b"journal") && name != b"journal.refused" && !name.ends_with(b".new");
+    is_journal || name == b"commit"
 }
 
 /// Returns whether a call left a journal in the workspace itself, where calls without a state directory store it.

@@ -287,7 +287,7 @@ impl<'w> Pass<'w> {
             Opened::Binary => return Ok(Read::Binary(bytes(&self.source))),
             Opened::TooLarge => return Ok(Read::Other),
         }
-        while let Some(window) = self.source.next_window(|_| false)? {
+        while let Some(window) = self.source.next_window(&|_| false)? {
             // In another encoding, some searches match the decoded text.
             if std::str::from_utf8(window.text).is_err() {
                 return Ok(Read::Other);

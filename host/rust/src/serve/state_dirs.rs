@@ -4,13 +4,14 @@
 //! root. So that no caller sees a part of a change by another token, the server looks for journals of the other roots
 //! before each call.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use super::narrowing::InnerPath;
 use crate::directory::{Deferred, Directory, Walk};
-use crate::state::{self, StateDir};
+use crate::state;
 use crate::user_directories;
 
 /// Suffix of the directory that has the state directories of the parts. No name of a workspace contains it.
@@ -88,22 +89,28 @@ impl StateDirs {
         parent.map(|parent| parent.below(&[SERVERS]).create())
     }
 
+    /// Returns whether a workspace can have an unfinished change of another part than the caller's.
+    pub(super) fn has_others(&self, name: &str, origin: Origin<'_>, own: Option<&InnerPath>) -> bool {
+        let Some(parent) = self.parent.as_ref().and_then(Deferred::get) else { return false };
+        own.is_some() || parent.identity_of(format!("{}{PARTS}", self.whole(name, origin))).is_some()
+    }
+
     /// Returns the parts of a workspace whose state directories have a journal, apart from the caller's. `None` is the whole
-    /// workspace.
+    /// workspace. This blocks the thread, for a time that grows with the number of parts.
     pub(super) fn unfinished(&self, name: &str, origin: Origin<'_>, own: Option<&InnerPath>) -> Vec<Option<InnerPath>> {
         let Some(parent) = self.parent.as_ref().and_then(Deferred::get) else { return Vec::new() };
         let whole = self.whole(name, origin);
-        let has_journal = |parent: &Directory, name: &str| {
-            parent.subdirectory(name).is_ok_and(|directory| StateDir::has_journal(&directory))
+        let has_journal = |parent: &Directory, name: &OsStr| {
+            parent.names_in(name).is_ok_and(|mut names| names.any(|name| state::is_journal(&name)))
         };
         let mut unfinished = Vec::new();
-        if own.is_some() && has_journal(&parent, &whole) {
+        if own.is_some() && has_journal(&parent, whole.as_ref()) {
             unfinished.push(None);
         }
         if let Ok(parts) = parent.subdirectory(format!("{whole}{PARTS}")) {
-            let parsed = parts.names().filter_map(|name| InnerPath::from_name(name.to_str()?));
-            let others = parsed.filter(|part| Some(part) != own && has_journal(&parts, &part.to_name()));
-            unfinished.extend(others.map(Some));
+            let parsed = parts.names().filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name)));
+            let others = parsed.filter(|(part, name)| Some(part) != own && has_journal(&parts, name));
+            unfinished.extend(others.map(|(part, _)| Some(part)));
         }
         unfinished
     }

@@ -153,7 +153,14 @@ impl Workspaces {
         lock(&self.open).insert(key, served).ok_or(Refusal::Full)
     }
 
-    /// Returns the parts of the workspace, other than the caller's, whose changes run or were cut off.
+    /// Returns whether the workspace can have a change, of another part than the caller's, that runs or was cut off.
+    pub(super) fn has_other_parts(&self, name: &str, narrowing: &Narrowing) -> Result<bool, Refusal> {
+        let (found, _) = self.find(name)?;
+        let has_others = |root| self.state_dirs.has_others(name, found.origin(root), narrowing.path.as_ref());
+        Ok(found.directory().is_some_and(has_others))
+    }
+
+    /// Returns the parts of the workspace, other than the caller's, whose changes run or were cut off. This blocks the thread.
     pub(super) fn unfinished(&self, name: &str, narrowing: &Narrowing) -> Result<Vec<Option<InnerPath>>, Refusal> {
         let (found, _) = self.find(name)?;
         let own = narrowing.path.as_ref();

@@ -350,13 +350,13 @@ async fn open(app: &Arc<Inner>, workspace: &str, narrowing: &Narrowing) -> Resul
         return Err(Rejection::no_locks());
     }
     let opened = app.workspaces.opened(workspace, narrowing)?;
-    let unfinished = app.workspaces.unfinished(workspace, narrowing)?;
-    if let Some(served) = opened.clone().filter(|_| unfinished.is_empty()) {
+    let has_other_parts = app.workspaces.has_other_parts(workspace, narrowing)?;
+    if let Some(served) = opened.clone().filter(|_| !has_other_parts) {
         return Ok(served);
     }
     let (owned, name, narrowing) = (app.clone(), workspace.to_owned(), narrowing.clone());
     let open = move || {
-        owned.workspaces.recover(&name, unfinished)?;
+        owned.workspaces.recover(&name, owned.workspaces.unfinished(&name, &narrowing)?)?;
         opened.map_or_else(|| owned.workspaces.open(&name, &narrowing), Ok)
     };
     let opened = tokio::task::spawn_blocking(open).await;
