@@ -10,11 +10,15 @@ use serde_json::{Value, json};
 use super::server::{Server, TOKEN, clean};
 
 const STATELESS: &str = "2026-07-28";
+pub const REVISION_WITH_SESSIONS: &str = "2025-06-18";
 
 pub fn request(path: &str, body: &str, headers: &[(&str, &str)]) -> String {
     let mut text = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+        "POST {path} HTTP/1.1\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n"
     );
+    if headers.iter().all(|(name, _)| *name != "host") {
+        text.push_str("host: localhost\r\n");
+    }
     headers.iter().for_each(|(name, value)| write!(text, "{name}: {value}\r\n").unwrap());
     write!(text, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
     text
@@ -46,6 +50,13 @@ pub fn post(path: &str, message: &str, tool: &str) -> String {
     request(path, message, &headers)
 }
 
+/// Returns the first message of a session.
+pub fn initialize() -> String {
+    let about = json!({"protocolVersion": REVISION_WITH_SESSIONS, "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string()
+}
+
 /// Fails if an answer does not have the content of the file.
 pub fn check(answer: &str) {
     assert!(answer.contains("quick brown fox"), "{answer}");
@@ -68,6 +79,17 @@ impl Connection {
         let (status, body) = self.exchange(request);
         assert_eq!(status, 200, "{body}");
         check(&body);
+    }
+
+    /// Returns a header of the last answer. Its name is in lower case.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let (head, _) = text.split_once("\r\n\r\n")?;
+        let value = |line: &str| {
+            let (found, value) = line.split_once(": ")?;
+            (found.to_ascii_lowercase() == name).then(|| value.to_owned())
+        };
+        head.lines().find_map(value)
     }
 
     /// Sends a request, and reads the answer by its length or by its last chunk.
@@ -115,9 +137,7 @@ impl Piped {
 
     /// Begins a session of MCP, in a revision that needs it.
     pub fn initialize(&mut self) {
-        let about = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
-        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about});
-        let answer = self.exchange(&hello.to_string());
+        let answer = self.exchange(&initialize());
         assert!(answer.contains("serverInfo"), "{answer}");
         self.input.write_all(b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}\n").unwrap();
     }
