@@ -16,9 +16,11 @@ use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
+use paddock_workspace::walk::Entry;
 
 use crate::advice;
 use crate::grep::{FileWalk, near};
+use crate::index::exclusions::Exclusions;
 use crate::operation::{ChangingOperation, Operation};
 use crate::plan_draft::PlanDraft;
 use crate::read::content;
@@ -127,7 +129,8 @@ fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, max_line_byte
         Kind::File => replacements.named(resolved)?,
         Kind::Directory => {
             let dir = resolved.open_dir(workspace, OPERATION)?;
-            replacements.all(FileWalk::new(workspace, &search, &resolved, &dir, None)?)?;
+            let walk = FileWalk::new(workspace, &search, &resolved, &dir, None)?;
+            replacements.all(walk, Exclusions::new(workspace, &search))?;
         }
         kind => return Err(resolved.not_a_file(OPERATION, kind)),
     }
@@ -197,16 +200,13 @@ impl Replacements<'_> {
         }
     }
 
-    fn all(&mut self, mut hunt: FileWalk<'_>) -> Result<()> {
+    fn all(&mut self, mut hunt: FileWalk<'_>, mut exclusions: Exclusions<'_>) -> Result<()> {
         while hunt.advance() {
             let Some(entry) = hunt.walk.entry() else { break };
-            match file::read(self.workspace, entry.dir, entry.name) {
-                Ok(Read::Text(bytes)) => self.one_of_many(entry.path, bytes)?,
-                Ok(Read::Binary(_)) => self.skipped.binary += 1,
-                Ok(Read::TooLarge(_)) => self.skipped.too_large += 1,
-                Err(Fault::Link) => self.skipped.links += 1,
-                Err(Fault::NotRegular | Fault::IsDirectory) => self.skipped.special += 1,
-                Err(_) => self.skipped.unreadable += 1,
+            match exclusions.find(entry.dir, entry.name) {
+                Some(file) if !file.is_binary => self.searched += 1,
+                // The index does not know whether a binary file is over the limit.
+                _ => self.read(&entry)?,
             }
             if self.workspace.out_of_time() {
                 hunt.walk.stopped = true;
@@ -216,6 +216,19 @@ impl Replacements<'_> {
         self.skipped.add(&hunt.walk.skipped);
         if hunt.walk.stopped {
             return Err(narrower("the search did not end within the limits of one call"));
+        }
+        Ok(())
+    }
+
+    /// Reads and searches a file of a walk. A file that cannot be read is counted as skipped.
+    fn read(&mut self, entry: &Entry<'_>) -> Result<()> {
+        match file::read(self.workspace, entry.dir, entry.name) {
+            Ok(Read::Text(bytes)) => self.one_of_many(entry.path, bytes)?,
+            Ok(Read::Binary(_)) => self.skipped.binary += 1,
+            Ok(Read::TooLarge(_)) => self.skipped.too_large += 1,
+            Err(Fault::Link) => self.skipped.links += 1,
+            Err(Fault::NotRegular | Fault::IsDirectory) => self.skipped.special += 1,
+            Err(_) => self.skipped.unreadable += 1,
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ const USAGE = `\
 usage: paddock mcp [DIR]... [options]           serve the tools over stdin and stdout
        paddock call TOOL [JSON | -] [options]   call one tool
        paddock batch [options]                  make the calls on stdin, one JSON object a line, a result a line
+       paddock index [options]                  add the files to the search index, which makes searches faster
        paddock tools [--dialect LIST] [--format mcp|openai|anthropic|gemini]
 
 options:
@@ -35,7 +36,7 @@ async function main(argv) {
   const [command, ...operands] = positionals;
   if (values.help) return print(USAGE);
   if (command === 'tools') return await list(values);
-  if (command !== 'mcp' && command !== 'call' && command !== 'batch') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
+  if (command !== 'mcp' && command !== 'call' && command !== 'batch' && command !== 'index') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
   const [tool, json = '{}'] = operands;
   if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
   const workspace = await open(directoriesOf(command, operands, values.root), values);
@@ -46,6 +47,7 @@ async function main(argv) {
       return 0;
     }
     if (command === 'batch') return await batch(workspace);
+    if (command === 'index') return await index(workspace);
     return printOutcome(await workspace.call(tool, json === '-' ? await text(process.stdin) : json)) ? 0 : 1;
   } finally {
     workspace.close();
@@ -55,7 +57,7 @@ async function main(argv) {
 /**
  * Returns the directories of the workspace: `mcp` also takes them as arguments.
  *
- * @param {'mcp' | 'call' | 'batch'} command @param {string[]} operands @param {string[] | undefined} roots
+ * @param {'mcp' | 'call' | 'batch' | 'index'} command @param {string[]} operands @param {string[] | undefined} roots
  */
 function directoriesOf(command, operands, roots) {
   const isNamed = command === 'mcp' && operands.length > 0;
@@ -85,6 +87,18 @@ async function batch(workspace) {
     ok = printOutcome(await ofBatch(workspace, line)) && ok;
   }
   return ok ? 0 : 1;
+}
+
+/** Adds all files to the search index. @param {Workspace} workspace @returns {Promise<number>} 1 if this failed. */
+async function index(workspace) {
+  try {
+    const { added, unsettled } = await workspace.updateIndex();
+    return print(`${JSON.stringify({ added, unsettled })}\n`);
+  } catch (cause) {
+    if (!(cause instanceof PaddockError)) throw cause;
+    printOutcome(failed(cause));
+    return 1;
+  }
 }
 
 /** Makes the call of a line; a wrong line is a failed call. @param {Workspace} workspace @param {string} line */

@@ -35,6 +35,9 @@ export { MemoryWorkspace };
  * @property {boolean} [byPath] Reach files as on a system without `/proc/self/fd`, for tests.
  */
 
+/** Time for which one call updates the index. Other calls wait for it. */
+const INDEX_PART_MS = 100n;
+
 /** Directories, rules and limits for tool calls. */
 export class Workspace extends AnyWorkspace {
   /**
@@ -61,6 +64,30 @@ export class Workspace extends AnyWorkspace {
       workspace.close();
       throw cause;
     }
+  }
+
+  /**
+   * Adds the files that a search reads to the search index in the state directory, for about `timeMs` milliseconds. Other
+   * calls run in between. Results of searches are the same with and without the index.
+   *
+   * Does nothing without a state directory, if the policy disables the index, and on systems other than Linux and file
+   * systems that do not record every change of a file.
+   *
+   * @param {{timeMs?: number}} [options]
+   * @returns {Promise<{added: number, unsettled: number, isComplete: boolean}>} The number of files that were added, the
+   *   number of files that were not because they were changed less than 2 seconds ago, and whether all files were visited.
+   */
+  async updateIndex({ timeMs = Infinity } = {}) {
+    const deadline = performance.now() + timeMs;
+    const update = { added: 0, unsettled: 0, isComplete: false };
+    for (let start; !update.isComplete && performance.now() < deadline; ) {
+      const part = await this.invoke('index', 'update', [start, INDEX_PART_MS], { changing: true });
+      update.added += Number(part.added);
+      update.unsettled += Number(part.unsettled);
+      start = part.next;
+      update.isComplete = start === undefined;
+    }
+    return update;
   }
 
   /**
@@ -123,7 +150,7 @@ function spawner(start, modules, directories, policy) {
 function policyOfGuests(settings, { mounts, ownPaths }, modules, signer) {
   const hasModes = process.platform !== 'win32';
   const foldsNames = process.platform === 'darwin' || process.platform === 'win32';
-  const host = { carries_modes: hasModes, ...(foldsNames && { names: 'folded' }), approval_key: signer.key, ...ownPaths, ...(hasModes && needsModes(modules) && { keeps_modes: true }) };
+  const host = { carries_modes: hasModes, has_stamps: true, ...(foldsNames && { names: 'folded' }), approval_key: signer.key, ...ownPaths, ...(hasModes && needsModes(modules) && { keeps_modes: true }) };
   return environment(withoutLinks(settings), 'wasi', mounts, host);
 }
 

@@ -79,7 +79,7 @@ export function hostLimits({ limits = {} }) {
  * @param {Policy} policy
  * @param {'wasi' | 'memory'} backend
  * @param {import('./disk/mounts.js').Mount[]} mounts
- * @param {{carries_modes: boolean, names?: string, keeps_modes?: boolean, private?: string[], fixed?: string[], approval_key: string}} host
+ * @param {{carries_modes: boolean, has_stamps?: boolean, names?: string, keeps_modes?: boolean, private?: string[], fixed?: string[], approval_key: string}} host
  */
 export function environment(policy, backend, mounts, host) {
   const roots = mounts.map(({ host, aliases, guest, access, held }) => ({ host, aliases, guest, access, id: `${held.identity.ino}:${host}` }));

@@ -6,7 +6,7 @@
  * systems the path to the directory is checked before and after; a process that swaps names in between can redirect it.
  */
 
-import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DescriptorEntry, PathEntry } from './entry.js';
 import { DIRECTORY, O_NOFOLLOW, O_PATH } from './flags.js';
@@ -14,6 +14,13 @@ import { same } from './identities.js';
 
 /** Whether the system reaches names through descriptors. */
 export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd');
+
+/**
+ * Types of file systems that change the times of a file with every change of the file (`linux/magic.h`): ext2 to ext4, XFS,
+ * Btrfs, F2FS, bcachefs, ZFS, overlayfs. Network file systems report times from a cache, and `tmpfs` does not change them at
+ * a write through a memory map.
+ */
+const CHANGE_RECORDING = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x794c7630]);
 
 /** @typedef {import('./identities.js').Identity} Identity */
 /** @typedef {import('./entry.js').Entry} Entry */
@@ -33,6 +40,8 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * @property {() => import('node:fs').BigIntStats} stat
  * @property {() => import('node:fs').Dirent[]} list
  * @property {() => Buffer[]} listBytes Its names as bytes.
+ * @property {(dev: bigint) => boolean} recordsChanges Whether its file system has the number `dev`, and changes the times of
+ *   a file with every change of the file.
  * @property {() => void} sync Makes the names in it durable.
  * @property {() => void} close
  */
@@ -43,6 +52,9 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * @implements {Directory}
  */
 export class DescriptorDirectory {
+  /** @type {boolean | undefined} */
+  #recordsChanges;
+
   /**
    * @param {number} fd
    * @param {Identity} identity
@@ -118,6 +130,12 @@ export class DescriptorDirectory {
 
   listBytes() {
     return readdirSync(this.itself, { encoding: 'buffer' });
+  }
+
+  /** @param {bigint} dev */
+  recordsChanges(dev) {
+    // A descriptor never changes its file system.
+    return dev === this.identity.dev && (this.#recordsChanges ??= CHANGE_RECORDING.has(statfsSync(this.itself).type));
   }
 
   sync() {
@@ -205,6 +223,10 @@ export class PathDirectory {
   listBytes() {
     this.verify();
     return readdirSync(this.itself, { encoding: 'buffer' });
+  }
+
+  recordsChanges() {
+    return false;
   }
 
   sync() {

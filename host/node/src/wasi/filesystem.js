@@ -161,12 +161,13 @@ export class Descriptor {
 
   /** Returns the hash of a file's metadata, which contains its mode. */
   metadataHash() {
-    return attempt(() => metadataHash(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true })));
+    return attempt(() => metadataHash(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true }), false));
   }
 
   /** @param {PathFlags} follow @param {string} name */
   metadataHashAt(follow, name) {
-    return metadataHash(this.#statOf(follow, name));
+    const stat = this.#statOf(follow, name);
+    return metadataHash(stat, stat.isFile() && this.#dir().recordsChanges(stat.dev));
   }
 
   /** @param {PathFlags} follow @param {string} name */

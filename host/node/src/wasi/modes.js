@@ -5,6 +5,8 @@
  * sets them and renames nothing. The policy announces this to guests: `host.keeps_modes`.
  */
 
+import { createHash } from 'node:crypto';
+
 /** @typedef {import('./directory.js').Directory} Directory */
 /** @typedef {import('node:fs').BigIntStats} BigIntStats */
 
@@ -18,22 +20,21 @@ const REPORTED = 0o7777n;
 export const SETTABLE = 0o1777;
 
 /**
+ * The bit before them: whether the hash changes with every change of a file. The policy announces it as `host.has_stamps`.
+ */
+const STAMP = 0o10000n;
+
+/**
  * Returns the value of a metadata hash.
  *
  * @param {BigIntStats} stat
+ * @param {boolean} isStamp Whether every change of the file changes its metadata.
  * @returns {{lower: bigint, upper: bigint}}
  */
-export function metadataHash({ dev, ino, size, mode, mtimeNs, ctimeNs }) {
-  const words = [dev, ino, size, mode, mtimeNs, ctimeNs];
-  return { lower: hash(0n, words), upper: (hash(1n, words) & ~REPORTED) | (mode & REPORTED) };
-}
-
-/** FNV-1a over words of 64 bits. @param {bigint} seed @param {bigint[]} words */
-function hash(seed, words) {
-  const step = (/** @type {bigint} */ sum, /** @type {bigint} */ word) => BigInt.asUintN(64, (sum ^ BigInt.asUintN(64, word)) * 0x100000001b3n);
-  // The upper half of a product depends on the whole word, its lower half only on the lower half of the word.
-  const mixed = [seed, ...words].reduce((sum, word) => step(step(sum, word), sum >> 32n), 0xcbf29ce484222325n);
-  return step(mixed, mixed >> 32n);
+export function metadataHash({ dev, ino, size, mode, mtimeNs, ctimeNs }, isStamp) {
+  const digest = createHash('sha256').update([dev, ino, size, mode, mtimeNs, ctimeNs].join()).digest();
+  const flags = (mode & REPORTED) | (isStamp ? STAMP : 0n);
+  return { lower: digest.readBigUInt64LE(), upper: (digest.readBigUInt64LE(8) & ~REPORTED & ~STAMP) | flags };
 }
 
 /**
