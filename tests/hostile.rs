@@ -59,24 +59,16 @@ impl Tree {
         self.workspace.call(tool, &arguments.to_string())
     }
 
-    /// Makes a call that has to end within [`QUICK`]. If it takes longer and changes nothing, other tests may have had the
-    /// processors, and the call is repeated.
     fn call(&self, tool: &str, arguments: &Value) -> Outcome {
-        let attempts = if ["read_file", "grep"].contains(&tool) { 3 } else { 1 };
-        for attempt in 1..=attempts {
-            let started = Instant::now();
-            let outcome = self.call_slowly(tool, arguments);
-            let took = started.elapsed();
-            println!(
-                "{took:>12.1?} {tool} {arguments} {}",
-                outcome.value().to_string().chars().take(420).collect::<String>()
-            );
-            if took < QUICK {
-                return outcome;
-            }
-            assert!(attempt < attempts, "{tool} {arguments} took {took:?}");
-        }
-        unreachable!("the last attempt returns or fails")
+        let started = Instant::now();
+        let outcome = self.call_slowly(tool, arguments);
+        let took = started.elapsed();
+        println!(
+            "{took:>12.1?} {tool} {arguments} {}",
+            outcome.value().to_string().chars().take(420).collect::<String>()
+        );
+        assert!(took < QUICK, "{tool} {arguments} took {took:?}");
+        outcome
     }
 
     /// Makes a call that must succeed, and returns its result.
