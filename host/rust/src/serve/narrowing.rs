@@ -46,12 +46,18 @@ pub(super) struct InnerPath(String);
 pub(super) struct InnerRoots(HashMap<String, HashSet<InnerPath>>);
 
 impl InnerRoots {
-    /// Adds a path. Fails if the workspace has too many.
-    pub(super) fn add(&mut self, workspace: &str, path: &InnerPath) -> Result<(), Refusal> {
-        let paths = self.0.entry(workspace.to_owned()).or_default();
+    /// Adds a path. Fails if the workspace has too many. `existing` returns the paths that became roots before the server
+    /// started.
+    pub(super) fn add(
+        &mut self,
+        workspace: &str,
+        path: &InnerPath,
+        existing: impl FnOnce() -> HashSet<InnerPath>,
+    ) -> Result<(), Refusal> {
+        let paths = self.0.entry(workspace.to_owned()).or_insert_with(existing);
         if !paths.contains(path) && paths.len() >= MAX_PATHS {
             let cause =
-                format!("tokens have limited the workspace to {MAX_PATHS} other paths since the start of the server");
+                format!("tokens have limited the workspace to {MAX_PATHS} other paths, each with a state directory");
             return Err(Refusal::Narrowing(cause));
         }
         paths.insert(path.clone());
@@ -207,7 +213,12 @@ mod tests {
     #[test]
     fn the_number_of_paths_of_a_workspace_is_bounded() {
         let mut roots = InnerRoots::default();
-        assert_eq!((0..1000).filter(|number| roots.add("a", &path(&number.to_string())).is_ok()).count(), MAX_PATHS);
+        assert_eq!(
+            (0..1000).filter(|number| roots.add("a", &path(&number.to_string()), HashSet::new).is_ok()).count(),
+            MAX_PATHS
+        );
+        let existing = || (0..MAX_PATHS).map(|number| path(&number.to_string())).collect();
+        assert!(roots.add("b", &path("7"), existing).is_ok() && roots.add("b", &path("new"), HashSet::new).is_err());
         assert!(roots.add("a", &path("0")).is_ok() && roots.add("b", &path("999")).is_ok());
     }
 

@@ -4,7 +4,8 @@
 //! root. So that no caller sees a part of a change by another token, the server looks for journals of the other roots
 //! before each call.
 
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -108,11 +109,17 @@ impl StateDirs {
             unfinished.push(None);
         }
         if let Ok(parts) = parent.subdirectory(format!("{whole}{PARTS}")) {
-            let parsed = parts.names().filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name)));
-            let others = parsed.filter(|(part, name)| Some(part) != own && has_journal(&parts, name));
+            let others = named_parts(&parts).filter(|(part, name)| Some(part) != own && has_journal(&parts, name));
             unfinished.extend(others.map(|(part, _)| Some(part)));
         }
         unfinished
+    }
+
+    /// Returns the parts of a workspace that have state directories.
+    pub(super) fn parts(&self, name: &str, origin: Origin<'_>) -> HashSet<InnerPath> {
+        let parent = self.parent.as_ref().and_then(Deferred::get);
+        let parts = parent.and_then(|parent| parent.subdirectory(format!("{}{PARTS}", self.whole(name, origin))).ok());
+        parts.map(|parts| named_parts(&parts).map(|(part, _)| part).collect()).unwrap_or_default()
     }
 
     /// Returns the name of the state directory of a workspace. That of a template contains the time at which the directory
@@ -128,4 +135,9 @@ impl StateDirs {
             _ => name,
         }
     }
+}
+
+/// Returns the parts that have a state directory in `parts`, and its name.
+fn named_parts(parts: &Directory) -> impl Iterator<Item = (InnerPath, OsString)> {
+    parts.names().filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name)))
 }

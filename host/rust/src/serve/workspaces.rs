@@ -141,8 +141,10 @@ impl Workspaces {
     pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
         if let Some(path) = &narrowing.path {
             // A path that does not exist is not counted.
-            self.locate(name, narrowing)?;
-            lock(&self.inner_roots).add(name, path)?;
+            let found = self.locate(name, narrowing)?.found;
+            let parts = |root| self.state_dirs.parts(name, found.origin(root));
+            let existing = || found.directory().map(parts).unwrap_or_default();
+            lock(&self.inner_roots).add(name, path, existing)?;
         }
         self.open_uncounted(name, narrowing)
     }
