@@ -133,8 +133,8 @@ fn flood() {
 }
 
 /// Returns the mean times of a piece of each work, nine times in turns.
-fn turns(mut works: [&mut dyn FnMut(); 4], calls: u32) -> [Vec<Duration>; 4] {
-    let mut times: [Vec<Duration>; 4] = Default::default();
+fn turns<const N: usize>(mut works: [&mut dyn FnMut(); N], calls: u32) -> [Vec<Duration>; N] {
+    let mut times = std::array::from_fn(|_| Vec::new());
     for _ in 0..9 {
         for (times, work) in times.iter_mut().zip(&mut works) {
             let started = Instant::now();
