@@ -217,9 +217,13 @@ mod tests {
             (0..1000).filter(|number| roots.add("a", &path(&number.to_string()), HashSet::new).is_ok()).count(),
             MAX_PATHS
         );
-        let existing = || (0..MAX_PATHS).map(|number| path(&number.to_string())).collect();
-        assert!(roots.add("b", &path("7"), existing).is_ok() && roots.add("b", &path("new"), HashSet::new).is_err());
-        assert!(roots.add("a", &path("0")).is_ok() && roots.add("b", &path("999")).is_ok());
+        let mut is_added = |workspace: &str, name: &str, existing: usize| {
+            let existing = || (0..existing).map(|number| path(&number.to_string())).collect();
+            roots.add(workspace, &path(name), existing).is_ok()
+        };
+        assert!(is_added("a", "0", 0) && is_added("b", "999", 0));
+        // Paths of an earlier server count.
+        assert!(is_added("c", "7", MAX_PATHS) && !is_added("c", "new", 0));
     }
 
     #[test]
