@@ -108,26 +108,30 @@ impl Journal {
     }
 
     /// Returns whether every name in the journal is valid for a change.
-    fn is_sound(&self, workspace: &Workspace<'_>) -> bool {
+    fn is_sound(&self) -> bool {
         let mut stored_locations = self.stored_locations().peekable();
         let is_own = |stored_location: &StoredLocation| is_temporary(&stored_location.name);
-        let may_change = |stored_location: &StoredLocation| {
-            stored_location.is_sound()
-                && (workspace.policy.allow_protected || protected(&stored_location.path()).is_none())
-        };
         stored_locations.peek().is_some()
-            && stored_locations.all(may_change)
+            && stored_locations.all(StoredLocation::is_sound)
             // The only trees that a change leaves for removal are its own temporary files and directories.
             && self.debris.iter().all(is_own)
             && self.steps.iter().flat_map(Step::own_names).all(is_temporary)
     }
 
-    /// Returns whether the journal names only locations in `root`, none of them hidden from the agent. The author
-    /// of the workspace may have forged a journal inside a root.
+    /// Returns whether the journal names only locations in `root`, none of them hidden from the agent or protected. The
+    /// author of the workspace may have forged a journal inside a root.
     fn is_of(&self, workspace: &Workspace<'_>, root: &Root) -> bool {
-        self.stored_locations().all(|stored_location| {
-            stored_location.root == root.label && !workspace.is_hidden_from_agent(&stored_location.path())
-        })
+        let mut stored_locations = self.stored_locations();
+        self.protected_path(workspace).is_none()
+            && stored_locations.all(|stored_location| {
+                stored_location.root == root.label && !workspace.is_hidden_from_agent(&stored_location.path())
+            })
+    }
+
+    /// Returns a path in the journal that the policy does not permit to change.
+    fn protected_path(&self, workspace: &Workspace<'_>) -> Option<String> {
+        let is_protected = |path: &String| !workspace.policy.allow_protected && protected(path).is_some();
+        self.stored_locations().map(StoredLocation::path).find(is_protected)
     }
 }
 
@@ -150,7 +154,10 @@ fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
         Home::State(_) => true,
         Home::Inside(root) => journal.is_of(workspace, root),
     };
-    let journal = parse(&text).filter(|journal| journal.is_sound(workspace) && is_ours(journal));
+    let journal = parse(&text).filter(|journal| journal.is_sound() && is_ours(journal));
+    if let Some(path) = journal.as_ref().and_then(|journal| journal.protected_path(workspace)) {
+        return Err(needs_rights(&path));
+    }
     let result = match journal {
         Some(journal) => settle(workspace, &journal).and_then(|()| journal.clear(workspace)),
         // A foreign or damaged journal is never replayed, and is retained under another name for diagnosis.
@@ -160,6 +167,13 @@ fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
         let error = fault.at("recover the unfinished change in", "the journal");
         Error { code: Code::Io, ..error }.hint("the workspace has to be writable for it; then call again")
     })
+}
+
+/// Returns the error of a caller whose policy permits less than that of the caller whose change was cut off.
+fn needs_rights(path: &str) -> Error {
+    let cause = "the change was cut off, and the policy does not permit to change this protected path";
+    Error::at(Code::Denied, "complete an earlier change of", path, cause)
+        .hint("a call under the policy `allow_protected` completes or undoes that change; then call again")
 }
 
 /// Finishes the change if a step was applied or no step is lost; undoes it otherwise.

@@ -209,7 +209,7 @@ fn a_journal_that_no_change_could_have_left_is_not_carried_out() {
 }
 
 #[test]
-fn a_journal_changes_nothing_that_is_protected() {
+fn a_journal_of_a_protected_path_waits_for_a_policy_that_permits_it() {
     let journals = || {
         let hook = ".git/.paddock-00000000000000aa.tmp";
         [
@@ -220,16 +220,22 @@ fn a_journal_changes_nothing_that_is_protected() {
             json!({"directories": [], "steps": [journal_step(".paddock-00000000000000ff.tmp/file", Some(".git/file"))], "debris": []}),
         ]
     };
-    with_state("{}", |workspace| {
-        for journal in journals() {
+    for journal in journals() {
+        with_state("{}", |workspace| {
             leave_whole(workspace, &journal);
-            is_refused(workspace);
+            let error = recover(workspace).unwrap_err();
             assert!(
-                !is_there(workspace, ".git/file") && !is_there(workspace, ".paddock-00000000000000aa.tmp"),
+                error.code == Code::Denied && error.path.is_some_and(|path| path.starts_with(".git/")),
                 "{journal}"
             );
-        }
-    });
+            assert_eq!(state_names(workspace), [NAME], "{journal}");
+            let is_unchanged = [".paddock-00000000000000ff.tmp/file", ".git/.paddock-00000000000000aa.tmp"]
+                .iter()
+                .all(|path| is_there(workspace, path));
+            let is_new = [".git/file", ".paddock-00000000000000aa.tmp"].iter().any(|path| is_there(workspace, path));
+            assert!(is_unchanged && !is_new, "{journal}");
+        });
+    }
     for journal in journals() {
         with_state(r#"{"allow_protected": true}"#, |workspace| {
             leave_whole(workspace, &journal);
