@@ -178,6 +178,14 @@ fn a_change_of_other_roots_that_is_not_complete_stops_a_snapshot() {
     // A process that is killed while it writes a journal has changed nothing yet.
     fs::rename(state.join("journal-0123456789abcdef"), state.join("journal-0123456789abcdef.new")).unwrap();
     machines.snapshot("store#first");
+    // A server has a state directory for each directory of the workspace that a token made a root.
+    let parts = state.with_file_name(format!("{}@", state.file_name().unwrap().to_str().unwrap()));
+    fs::create_dir_all(parts.join("docs")).unwrap();
+    fs::write(parts.join("file"), "").unwrap();
+    machines.snapshot("store#second");
+    fs::write(parts.join("docs/journal-0123456789abcdef"), "").unwrap();
+    let message = machines.fail(&["snapshot", "project", "store#third"]);
+    assert!(message.contains("cannot take the snapshot: ") && message.contains("a part of the workspace"), "{message}");
 }
 
 /// Each call changes two files to one content. A snapshot is taken during the calls, and one after the process was killed.

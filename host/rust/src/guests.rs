@@ -133,7 +133,7 @@ impl Guests {
     /// Creates a guest that cannot change files.
     #[cfg(feature = "commands")]
     pub(crate) fn looking(&self, budget: CallBudget) -> Result<Sandbox, ToolError> {
-        self.sandbox(&self.roots.read_only(), budget)
+        self.sandbox(&self.roots.read_only()?, budget)
     }
 
     /// Runs a call that `begin` starts. A search that does not end at once continues in several guests.

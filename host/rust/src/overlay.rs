@@ -67,14 +67,14 @@ impl OverlayDir {
         self.name.clone()
     }
 
-    /// Returns the directory if it exists.
-    pub(crate) fn get(&self) -> Option<Directory> {
+    /// Returns the directory, or `None` if it does not exist. Fails if it cannot be opened.
+    pub(crate) fn get(&self) -> io::Result<Option<Directory>> {
         self.directory.get()
     }
 
-    /// Returns whether the overlay has changes or checkpoints.
+    /// Returns whether the overlay has changes or checkpoints. An overlay that cannot be examined counts as one that has.
     pub(crate) fn has_content(&self) -> bool {
-        self.get().is_some_and(|directory| is_in_use(&directory))
+        self.get().map_or(true, |directory| directory.is_some_and(|directory| is_in_use(&directory)))
     }
 
     /// Returns the mounts of the base, with their rights.
@@ -90,8 +90,11 @@ impl OverlayDir {
     /// Returns the sorted names of the overlays in a state directory that have changes or checkpoints. The directory of
     /// a discarded overlay stays, because a process may have it open.
     pub(crate) fn all(state: &StateDir) -> io::Result<Vec<String>> {
-        let Some(overlays) = state.get().and_then(|state| state.subdirectory(OVERLAYS).ok()) else {
-            return Ok(Vec::new());
+        let state = state.get().map_err(|cause| io::Error::other(cause.message))?;
+        let overlays = match state.map(|state| state.subdirectory(OVERLAYS)) {
+            None => return Ok(Vec::new()),
+            Some(Err(cause)) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Some(overlays) => overlays?,
         };
         let entries = overlays.entries().entries()?;
         let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
@@ -130,7 +133,7 @@ impl OverlayDir {
     }
 
     fn known_roots(&self) -> io::Result<BTreeMap<String, PathBuf>> {
-        let Some(directory) = self.directory.get() else { return Ok(BTreeMap::new()) };
+        let Some(directory) = self.get()? else { return Ok(BTreeMap::new()) };
         match directory.open_file(ROOTS, private_file().write(false).read(true)) {
             Ok(file) => Ok(serde_json::from_reader(io::BufReader::new(file))?),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
@@ -139,8 +142,15 @@ impl OverlayDir {
     }
 
     /// Returns the mount of the directory for a guest, if the directory exists.
-    pub(crate) fn mount(&self) -> Option<Mount> {
-        self.get().map(|directory| Mount::own(directory, OVERLAY))
+    pub(crate) fn mount(&self) -> Result<Option<Mount>, ToolError> {
+        let directory = self.get().map_err(|cause| self.unreadable(&cause))?;
+        Ok(directory.map(|directory| Mount::own(directory, OVERLAY)))
+    }
+
+    /// Returns the error of a call that cannot open the overlay.
+    pub(crate) fn unreadable(&self, cause: &dyn Display) -> ToolError {
+        ToolError::new(ErrorCode::Io, format!("cannot open the overlay `{}`: {cause}", self.name))
+            .hint("the person who runs this has to check the state directory; nothing was changed")
     }
 
     /// Returns the error of a call that cannot store its changes in the overlay.

@@ -163,11 +163,19 @@ impl Workspace {
         self.history(&HistoryArgs { limit: 1 })?;
         let budget = CallBudget::within(std::time::Duration::from_millis(self.limits().max_time_ms));
         let (_, locks) = roots.mounts(true, &budget)?;
-        let state = roots.state.as_ref().and_then(StateDir::get);
+        let is_part_unfinished = roots.state.as_ref().map_or(Ok(false), StateDir::has_journal_of_part)?;
+        let state = roots.state.as_ref().map(StateDir::get).transpose()?.flatten();
         if state.as_ref().is_some_and(StateDir::has_journal) {
             let message = "the state directory has the journal of a change that cannot be completed or undone";
             return Err(ToolError::new(ErrorCode::Io, message)
                 .hint("call a tool that changes something; its error names the cause"));
+        }
+        if is_part_unfinished {
+            let message =
+                "a change in a part of the workspace was cut off, which a server had made the root of a token";
+            return Err(ToolError::new(ErrorCode::Io, message).hint(
+                "start the server and call a tool in the workspace: the server then completes or undoes the change",
+            ));
         }
         Ok(Locked { root: root.directory.clone(), state, _locks: locks })
     }

@@ -23,6 +23,11 @@ const RETRY: Duration = Duration::from_millis(5);
 #[cfg(feature = "commands")]
 pub(crate) const COMMANDS: &str = "commands";
 
+/// Suffix of the directory, beside the state directory of a workspace, that has the state directories of its parts: those
+/// directories that a server made the roots of tokens.
+#[cfg(any(feature = "snapshots", all(target_os = "linux", feature = "serve")))]
+pub(crate) const PARTS: &str = "@";
+
 /// Directory in the workspace for the journal of a call without a state directory.
 const JOURNAL_INSIDE: &str = ".paddock";
 
@@ -99,13 +104,22 @@ impl StateDir {
                 format!("cannot make the state directory `{}`: {cause}", self.path().display()),
             )
             .hint("nothing was changed; the person who runs this has to name a directory that can be written to")),
-            Err(_) => Ok(None),
+            // A directory that exists may have the journal of a change that was cut off.
+            Err(_) => self.get(),
         }
     }
 
-    /// Returns the directory if it exists.
-    pub(crate) fn get(&self) -> Option<Directory> {
-        self.directory.get()
+    /// Returns the directory, or `None` if it does not exist, or if it is optional and this user may not open it.
+    pub(crate) fn get(&self) -> Result<Option<Directory>, ToolError> {
+        match self.directory.get() {
+            Err(cause) if !self.is_required && cause.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+            directory => directory.map_err(|cause| self.unreadable(&cause)),
+        }
+    }
+
+    fn unreadable(&self, cause: &io::Error) -> ToolError {
+        ToolError::new(code(cause), format!("cannot open the state directory `{}`: {cause}", self.path().display()))
+            .hint("nothing was changed; the person who runs this has to check the state directory")
     }
 
     /// Returns the directory for contents that commands are about to change, and creates it if needed.
@@ -123,6 +137,21 @@ impl StateDir {
     /// completes or undoes it.
     pub(crate) fn has_journal(directory: &Directory) -> bool {
         directory.names().any(|name| is_journal(&name))
+    }
+
+    /// Returns whether a call that had a part of the workspace as its root left a journal.
+    #[cfg(feature = "snapshots")]
+    pub(crate) fn has_journal_of_part(&self) -> Result<bool, ToolError> {
+        let parts = self.directory.beside(PARTS).map_or(Ok(None), |parts| parts.get());
+        let Some(parts) = parts.map_err(|cause| self.unreadable(&cause))? else { return Ok(false) };
+        for name in parts.names() {
+            match parts.subdirectory(name) {
+                Ok(part) if Self::has_journal(&part) => return Ok(true),
+                Err(cause) if cause.kind() != io::ErrorKind::NotADirectory => return Err(self.unreadable(&cause)),
+                _ => {}
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the mount of the directory for a guest.

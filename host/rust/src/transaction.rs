@@ -25,7 +25,8 @@ impl Workspace {
         if !patch {
             return Ok(diff);
         }
-        let (before, after) = self.overlay_dir().map(|overlay| executable(overlay, &diff)).unwrap_or_default();
+        let executable = self.overlay_dir().map(|overlay| executable(overlay, &diff)).transpose()?;
+        let (before, after) = executable.unwrap_or_default();
         self.diff_with(paths, true, before, after)
     }
 
@@ -87,9 +88,9 @@ fn no_overlay() -> ToolError {
 
 /// Returns the paths whose file is executable in the base, and the paths whose file is executable in the overlay. A
 /// guest cannot see the mode.
-fn executable(overlay: &OverlayDir, diff: &DiffResult) -> (Vec<String>, Vec<String>) {
+fn executable(overlay: &OverlayDir, diff: &DiffResult) -> Result<(Vec<String>, Vec<String>), ToolError> {
     let is_file = |kind: Option<EntryKind>| kind == Some(EntryKind::File);
-    let own = overlay.get();
+    let own = overlay.get().map_err(|cause| overlay.unreadable(&cause))?;
     let before = |difference: &&Difference| {
         is_file(difference.was)
             && base_file(overlay, &difference.path).is_some_and(|(root, path)| is_executable(&root.directory, path))
@@ -100,7 +101,7 @@ fn executable(overlay: &OverlayDir, diff: &DiffResult) -> (Vec<String>, Vec<Stri
     let paths = |of: &dyn Fn(&&Difference) -> bool| {
         diff.differences.iter().filter(of).map(|difference| difference.path.clone()).collect()
     };
-    (paths(&before), paths(&after))
+    Ok((paths(&before), paths(&after)))
 }
 
 /// Splits a path into its root in the base and the path below that root. A relative path is in the first root.

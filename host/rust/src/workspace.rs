@@ -172,9 +172,9 @@ impl Workspace {
     }
 
     /// Returns whether the overlay of the workspace has a directory, which its first change creates. It stays when the
-    /// changes are discarded.
+    /// changes are discarded. One that cannot be opened counts as one that exists.
     pub fn has_overlay_directory(&self) -> bool {
-        self.overlay_dir().is_some_and(|overlay| overlay.get().is_some())
+        self.overlay_dir().is_some_and(|overlay| overlay.get().map_or(true, |directory| directory.is_some()))
     }
 
     /// Returns whether the overlay of the workspace has changes or checkpoints.

@@ -45,14 +45,25 @@ impl Deferred {
         Self::with(self.0.above.clone(), names, None)
     }
 
+    /// Returns the directory beside this one whose name has this suffix; `None` for the root directory.
+    #[cfg(feature = "snapshots")]
+    pub(crate) fn beside(&self, suffix: &str) -> Option<Self> {
+        let (last, names) = self.0.names.split_last()?;
+        let name = [last.as_os_str(), suffix.as_ref()].into_iter().collect();
+        Some(Self::with(self.0.above.clone(), names.iter().cloned().chain([name]).collect(), None))
+    }
+
     /// Returns the path for display.
     pub(crate) fn path(&self) -> PathBuf {
         self.0.names.iter().fold(self.0.above.path().to_owned(), |path, name| path.join(name))
     }
 
-    /// Returns the directory if it exists.
-    pub(crate) fn get(&self) -> Option<Directory> {
-        self.reach(|above, name| above.subdirectory(name)).ok()
+    /// Returns the directory, or `None` if no directory has its name. Fails if it cannot be opened.
+    pub(crate) fn get(&self) -> io::Result<Option<Directory>> {
+        match self.reach(|above, name| above.subdirectory(name)) {
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            opened => opened.map(Some),
+        }
     }
 
     /// Returns the directory, and creates it with rights for its owner only if it does not exist.

@@ -75,17 +75,17 @@ fn a_deferred_directory_is_made_where_it_was_to_be() {
     fs::create_dir_all(top.join("home")).unwrap();
     fs::create_dir_all(top.join("outside/state")).unwrap();
     let deferred = Deferred::new(Walk::new(&top.join("home/state/ws")).unwrap()).unwrap();
-    assert!(deferred.get().is_none());
+    assert!(deferred.get().unwrap().is_none());
     fs::rename(top.join("home"), top.join("moved")).unwrap();
     symlink("outside", top.join("home")).unwrap();
     deferred.create().unwrap();
     assert!(top.join("moved/state/ws").is_dir() && fs::read_dir(top.join("outside/state")).unwrap().next().is_none());
     let inner = deferred.below(&["overlays", "one"]);
-    assert!(inner.get().is_none() && inner.create().unwrap().path().ends_with("overlays/one"));
+    assert!(inner.get().unwrap().is_none() && inner.create().unwrap().path().ends_with("overlays/one"));
     // A link that replaced the directory is not followed.
     let linked = Deferred::new(Walk::new(&top.join("moved/linked")).unwrap()).unwrap();
     symlink("../outside", top.join("moved/linked")).unwrap();
-    assert!(linked.get().is_none() && linked.create().is_err());
+    assert!(linked.get().unwrap().is_none() && linked.create().is_err());
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn a_deferred_directory_that_was_deleted_is_made_again() {
     let (_fixture, top) = fixture();
     fs::create_dir_all(top.join("state/ws")).unwrap();
     let deferred = Deferred::new(Walk::new(&top.join("state/ws")).unwrap()).unwrap();
-    let first = deferred.get().unwrap();
+    let first = deferred.get().unwrap().unwrap();
     fs::remove_dir_all(top.join("state/ws")).unwrap();
-    assert!(deferred.get().is_none());
+    assert!(deferred.get().unwrap().is_none());
     let second = deferred.create().unwrap();
-    assert!(!second.is_deleted() && first.is_deleted() && deferred.get().is_some());
+    assert!(!second.is_deleted() && first.is_deleted() && deferred.get().unwrap().is_some());
 }
 
 #[test]
