@@ -1,16 +1,17 @@
 //! Signed tokens that their holders restrict.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use biscuit_auth::builder::{
-    BiscuitBuilder, BlockBuilder, Check, CheckKind, Expression, Fact, Op, Predicate, Rule, Term, Unary,
+    Algorithm, BiscuitBuilder, BlockBuilder, Check, CheckKind, Expression, Fact, Op, Predicate, Rule, Term, Unary,
 };
 use biscuit_auth::{Biscuit, KeyPair};
 use serde_json::json;
 
 use super::client::Running;
+use super::sessions::read_streams;
 
 struct Issuer {
     key: KeyPair,
@@ -244,4 +245,28 @@ fn a_block_of_a_third_party_is_not_accepted() {
     let signed = token.third_party_request().unwrap().create_block(&party.private(), block).unwrap();
     let token = token.append_third_party(party.public(), signed).unwrap();
     assert_eq!((issuer.status(&token, "notes"), issuer.status(&token, "other")), (401, 401));
+}
+
+#[test]
+fn a_stream_ends_when_a_check_of_the_token_fails() {
+    let issuer = Issuer::new();
+    let end = SystemTime::now() + Duration::from_secs(4);
+    let token = issuer.token(r#"workspace("notes");"#);
+    let check = format!("check if time($t), $t < {};", humantime::format_rfc3339_seconds(end));
+    let token = attenuated(&token, &check).to_base64().unwrap();
+    for text in read_streams(&issuer.server, &token) {
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    }
+    assert!(SystemTime::now() + Duration::from_secs(1) >= end);
+}
+
+/// An ECDSA signature has a second valid form, which would give the block a second budget.
+#[test]
+fn each_block_is_signed_with_ed25519() {
+    let issuer = Issuer::new();
+    let token = issuer.token(r#"workspace("notes");"#);
+    let other = KeyPair::new_with_algorithm(Algorithm::Secp256r1);
+    let next = token.append_with_keypair(&other, BlockBuilder::new().code("calls(5);").unwrap()).unwrap();
+    assert_eq!((issuer.status(&token, "notes"), issuer.status(&next, "notes")), (200, 200));
+    assert_eq!(issuer.status(&attenuated(&next, "calls(1);"), "notes"), 401);
 }

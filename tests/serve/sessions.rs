@@ -85,17 +85,33 @@ fn a_person_is_asked_on_the_stream_of_the_call() {
     let mut seen = String::new();
     let question = next_message(&mut stream, &mut seen);
     assert_eq!(question["method"], "elicitation/create", "{question}");
+    // The id is in use until the call has its answer.
+    let ping = |id: u32| {
+        let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        server.request("POST", "/w/notes/mcp", &headers, &ping.to_string())
+    };
+    let repeated = ping(5);
+    assert_eq!((repeated.status, &repeated.json()["error"]["code"]), (400, &json!(-32600)), "{repeated:?}");
+    assert_eq!(ping(6).status, 200);
     let answer = json!({"jsonrpc": "2.0", "id": question["id"],
         "result": {"action": "accept", "content": {"approve": true}}});
     assert_eq!(server.request("POST", "/w/notes/mcp", &headers, &answer.to_string()).status, 202);
     stream.read_to_string(&mut seen).unwrap();
     assert!(seen.contains(r#""id":5"#), "{seen}");
     assert_eq!(fs::read_to_string(server.root().join("x.txt")).unwrap(), "x");
+    assert_eq!(ping(5).status, 200);
 }
 
+/// Tools that the token names, or its dialect.
 #[test]
 fn a_token_for_some_tools_has_no_resources() {
-    let server = Running::with_token(&json!({"workspaces": ["notes"], "tools": ["stat"]}), "");
+    for (setting, value) in [("tools", json!(["stat"])), ("dialect", json!("paddock:stat"))] {
+        has_no_resources(&json!({"workspaces": ["notes"], setting: value}));
+    }
+}
+
+fn has_no_resources(grant: &Value) {
+    let server = Running::with_token(grant, "");
     let mut http = Http::new(&server, TOKEN);
     let about =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});

@@ -15,7 +15,7 @@ pub const MAX_VALUES: usize = 1 << 16;
 pub const MAX_ID_BYTES: usize = 256;
 
 /// Id of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Id {
     /// An integer.

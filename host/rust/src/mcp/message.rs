@@ -33,9 +33,9 @@ pub(crate) enum Kind {
     /// The request that begins a session.
     Initialize,
     /// A request whose answer is a stream that stays open.
-    Listen,
+    Listen(Id),
     /// Any other request.
-    Call,
+    Call(Id),
     /// A notification, or the answer to a request of the server.
     Notification,
     /// A notification that no server handles.
@@ -51,8 +51,8 @@ pub(crate) fn kind(line: &[u8]) -> Result<Kind, String> {
         Parsed::Message(message, _) => Ok(match *message {
             JsonRpcMessage::Request(request) => match request.request {
                 ClientRequest::InitializeRequest(_) => Kind::Initialize,
-                ClientRequest::SubscriptionsListenRequest(_) => Kind::Listen,
-                _ => Kind::Call,
+                ClientRequest::SubscriptionsListenRequest(_) => Kind::Listen(id_of(&request.id)),
+                _ => Kind::Call(id_of(&request.id)),
             },
             _ => Kind::Notification,
         }),
@@ -63,6 +63,13 @@ pub(crate) fn kind(line: &[u8]) -> Result<Kind, String> {
         }
         Parsed::Invalid(error, id) => refused(&error, id.as_ref()),
     }
+}
+
+/// Returns the answer to a request whose id is that of another request without an answer.
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) fn repeated_id(id: &Id) -> String {
+    let message = "the id is that of another request of this session, which has no answer yet; use another id";
+    answer(Some(id), Err(&RpcError::invalid_request(message)))
 }
 
 pub(super) fn parse(line: &[u8]) -> Parsed {

@@ -49,7 +49,7 @@ use handler::Handler;
 pub(crate) use handler::Shared;
 pub use log::Log;
 #[cfg(all(target_os = "linux", feature = "serve"))]
-pub(crate) use message::{Kind, kind};
+pub(crate) use message::{Kind, kind, repeated_id};
 use roots::Open;
 use splice::Placeholders;
 use wire::Wire;

@@ -23,6 +23,10 @@ pub(super) const MAX_BLOCKS: usize = 32;
 /// Maximum number of predicates in a query of a check.
 const MAX_PREDICATES: usize = 4;
 
+/// Length of an Ed25519 signature. The other algorithm of the format has two valid signatures of each block, and so two
+/// identifiers, of which each would have a budget.
+const SIGNATURE_BYTES: usize = 64;
+
 /// Names of the facts of a request, which the checks of a token can use.
 const TIME: &str = "time";
 const WORKSPACE: &str = "request_workspace";
@@ -57,10 +61,14 @@ impl Issuer {
         if biscuit.external_public_keys().iter().any(Option::is_some) {
             return Err(invalid("blocks of third parties are not supported"));
         }
+        let ids = biscuit.revocation_identifiers();
+        if ids.iter().any(|signature| signature.len() != SIGNATURE_BYTES) {
+            return Err(invalid("each block has to be signed with an Ed25519 key"));
+        }
         let mut authorizer = authorizer(&biscuit, workspace, now).map_err(|_| invalid("the token is not valid"))?;
         let mut signed = Signed { holder: "biscuit".to_owned(), restrictions: Vec::new() };
         let blocks = blocks(&authorizer).map_err(|_| invalid("a block of the token is not valid"))?;
-        for (index, (id, block)) in biscuit.revocation_identifiers().iter().zip(&blocks).enumerate() {
+        for (index, (id, block)) in ids.iter().zip(&blocks).enumerate() {
             let settings = restriction(block, index == 0, &mut signed.holder).map_err(Denied::Invalid)?;
             signed.restrictions.push(Restriction { id: hex(id), settings });
         }

@@ -116,9 +116,10 @@ impl Grant {
         Ok(tools.iter().map(|tool| format!("{dialect}:{tool}")).collect::<Vec<_>>().join(","))
     }
 
-    /// Returns whether the token does not restrict the tools. Resources of MCP are another way to read files.
-    pub(in super::super) fn permits_all_tools(&self) -> bool {
-        self.tools.is_none()
+    /// Returns whether neither the token nor the dialect in use leaves out tools. Resources of MCP are another way to read
+    /// files.
+    pub(in super::super) fn permits_resources(&self, dialect: &str) -> bool {
+        self.tools.is_none() && !dialect.contains(':')
     }
 
     /// Returns a text that differs from that of any grant with other rights.

@@ -26,8 +26,8 @@ use crate::mcp::{self, Kind};
 
 mod sessions;
 
-use sessions::OwnSessions;
 pub(super) use sessions::Sessions;
+use sessions::{OpenRequest, OwnSessions};
 
 /// Header with the identifier of a session.
 const SESSION: &str = "mcp-session-id";
@@ -35,17 +35,39 @@ const SESSION: &str = "mcp-session-id";
 /// Interval between comments in a stream without events, which show both sides that the connection is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// Interval at which the token of an open stream is checked again. Its own checks may compare the time, and an identity
+/// provider may withdraw a key.
+const CHECK_AGAIN: Duration = Duration::from_secs(10);
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct McpQuery {
     dialect: Option<String>,
 }
 
+/// What a message takes of the limits.
+#[derive(Default)]
+struct Reserved {
+    capacity: Option<Capacity>,
+    /// A call, which reads or changes files.
+    call: Option<Arc<Running>>,
+    /// The places of a new session.
+    session: Option<[Slot; 2]>,
+    stream: Option<OpenStream>,
+}
+
 /// The capacity that a message takes until it has been handled.
 #[expect(dead_code, reason = "the values are dropped at the end")]
-enum Guard {
-    Call(Running),
+enum Capacity {
+    Call(Arc<Running>),
     Stream(Slot),
+}
+
+/// What a message holds until it has been handled.
+#[expect(dead_code, reason = "the values are dropped at the end")]
+struct Held {
+    capacity: Option<Capacity>,
+    request: Option<OpenRequest>,
 }
 
 /// An open stream. It ends when the token of the caller expires, or has no budget any more.
@@ -79,28 +101,26 @@ pub(super) async fn post(
         Ok(kind) => kind,
         Err(refusal) => return Ok(json_response(StatusCode::BAD_REQUEST, refusal)),
     };
-    // The capacity of a new session, and the end of a stream.
-    let (mut slots, mut stream) = (None, None);
+    if matches!(kind, Kind::Ignored) {
+        return Ok(StatusCode::ACCEPTED.into_response());
+    }
+    let session = parts.headers.get(SESSION).and_then(|session| session.to_str().ok());
+    let request = match (&kind, session) {
+        (Kind::Call(id) | Kind::Listen(id), Some(session)) => match caller.admitted.app.sessions.begin(session, id) {
+            None => return Ok(json_response(StatusCode::BAD_REQUEST, mcp::repeated_id(id))),
+            request => request,
+        },
+        _ => None,
+    };
+    let Reserved { capacity, call, session, stream } = caller.reserve(&kind)?;
     // The library passes the extensions to the handler of the message.
     parts.extensions.insert(caller.admitted.record.listener());
-    match kind {
-        Kind::Ignored => return Ok(StatusCode::ACCEPTED.into_response()),
-        Kind::Notification => caller.admitted.tenant.message()?,
-        Kind::Initialize => {
-            parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)));
-            let of_workspace = caller.admitted.tenant.session()?;
-            let of_server = caller.admitted.app.sessions.reserve().ok_or_else(Rejection::too_many_sessions)?;
-            slots = Some([of_workspace, of_server]);
-        }
-        Kind::Call => drop(parts.extensions.insert(Arc::new(Guard::Call(caller.admitted.begin()?)))),
-        Kind::Listen => {
-            parts.extensions.insert(Arc::new(Guard::Stream(caller.admitted.tenant.stream()?)));
-            stream = Some(caller.stream(None));
-        }
-    }
-    let served = caller.admitted.open().await?;
+    parts.extensions.insert(Arc::new(Held { capacity, request }));
+    let served = caller.admitted.open(call.as_ref()).await?;
+    // From now on, only the handler of the message holds the capacity.
+    drop(call);
     let stops = stream.as_ref().map_or(&caller.admitted.app.shutdown.cancelling, |stream| &stream.end);
-    let service = caller.service(served, slots, stops);
+    let service = caller.service(served, session, stops);
     let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
     Ok(caller.counted(response, stream))
 }
@@ -121,7 +141,7 @@ pub(super) async fn of_session(
     let opens_stream = *request.method() == Method::GET;
     let slot = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
     let stream = caller.stream(slot);
-    let served = caller.admitted.open().await?;
+    let served = caller.admitted.open(None).await?;
     let service = caller.service(served, None, &stream.end);
     let response = service.handle(request).await;
     Ok(caller.counted(response, Some(stream)))
@@ -148,6 +168,32 @@ impl Caller {
         Ok(Self { admitted, dialect, owner })
     }
 
+    /// Takes what a message needs of the limits.
+    fn reserve(&self, kind: &Kind) -> Result<Reserved, Rejection> {
+        let (admitted, tenant) = (&self.admitted, &self.admitted.tenant);
+        Ok(match kind {
+            Kind::Ignored | Kind::Notification => {
+                tenant.message()?;
+                Reserved::default()
+            }
+            Kind::Initialize => {
+                let capacity = Some(Capacity::Call(admitted.begin()?));
+                let of_workspace = tenant.session()?;
+                let of_server = admitted.app.sessions.reserve().ok_or_else(Rejection::too_many_sessions)?;
+                Reserved { capacity, session: Some([of_workspace, of_server]), ..Reserved::default() }
+            }
+            Kind::Call(_) => {
+                let call = admitted.begin()?;
+                Reserved { capacity: Some(Capacity::Call(call.clone())), call: Some(call), ..Reserved::default() }
+            }
+            Kind::Listen(_) => {
+                tenant.message()?;
+                let capacity = Some(Capacity::Stream(tenant.stream()?));
+                Reserved { capacity, stream: Some(self.stream(None)), ..Reserved::default() }
+            }
+        })
+    }
+
     /// Returns the transport for one request. With slots, the request can begin a session. Streams of the response end
     /// when `stops` is cancelled.
     fn service(
@@ -166,7 +212,7 @@ impl Caller {
             .with_json_response(true)
             .with_cancellation_token(stops.child_token());
         let sessions = OwnSessions::new(self.admitted.app.sessions.clone(), self.owner.clone(), slots);
-        let (dialect, has_resources) = (self.dialect.clone(), self.admitted.grant.permits_all_tools());
+        let (dialect, has_resources) = (self.dialect.clone(), self.admitted.grant.permits_resources(&self.dialect));
         let handler = move || Ok(served.server(&dialect).into_handler(has_resources));
         StreamableHttpService::new(handler, Arc::new(sessions), config)
     }
@@ -174,15 +220,7 @@ impl Caller {
     /// Returns a stream that ends at the latest when the token expires.
     fn stream(&self, slot: Option<Slot>) -> OpenStream {
         let end = self.admitted.app.shutdown.draining.child_token();
-        if let Some(expires) = self.admitted.grant.expires {
-            let (end, rest) = (end.clone(), expires.duration_since(SystemTime::now()).unwrap_or_default());
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = sleep(rest) => end.cancel(),
-                    () = end.cancelled() => {}
-                }
-            });
-        }
+        tokio::spawn(end_with_token(Arc::clone(&self.admitted), end.clone()));
         OpenStream { _guard: end.clone().drop_guard(), end, _slot: slot }
     }
 
@@ -203,4 +241,16 @@ impl Caller {
             }))
         })
     }
+}
+
+/// Ends a stream when its token is no longer valid.
+async fn end_with_token(admitted: Arc<Admitted>, end: CancellationToken) {
+    while admitted.is_valid() {
+        let rest = |expires: SystemTime| expires.duration_since(SystemTime::now()).unwrap_or_default();
+        tokio::select! {
+            () = sleep(admitted.grant.expires.map_or(CHECK_AGAIN, rest).min(CHECK_AGAIN)) => {}
+            () = end.cancelled() => return,
+        }
+    }
+    end.cancel();
 }

@@ -1,11 +1,12 @@
 //! Sessions of the protocol revisions that start with `initialize`. Their number is bounded, and each belongs to the rights
 //! that began it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_core::Stream;
+use paddock_protocol::envelope::Id;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -21,6 +22,23 @@ pub(in super::super) struct Sessions {
     slots: Slots,
     /// Owners of the sessions.
     owners: Mutex<HashMap<SessionId, Owner>>,
+    requests: Arc<Requests>,
+}
+
+/// Requests of sessions without an answer.
+type Requests = Mutex<HashSet<(String, Id)>>;
+
+/// A request of a session that has no answer yet. No other request of the session gets its id: the library would send both
+/// answers on one stream, and keep the other stream for ever.
+pub(super) struct OpenRequest {
+    requests: Arc<Requests>,
+    request: (String, Id),
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        lock(&self.requests).remove(&self.request);
+    }
 }
 
 struct Owner {
@@ -51,7 +69,7 @@ impl Sessions {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = Some(idle);
         local.session_config.sse_retry = None;
-        Self { local, slots: Slots::new(max), owners: Mutex::default() }
+        Self { local, slots: Slots::new(max), owners: Mutex::default(), requests: Arc::default() }
     }
 
     /// Reserves the place of a new session, if there is one.
@@ -61,17 +79,24 @@ impl Sessions {
 
     /// Returns whether a session exists and was begun with these rights.
     pub(super) fn belongs_to(&self, id: &str, rights: &str) -> bool {
-        self.lock().get(id).is_some_and(|owner| owner.rights == rights)
+        lock(&self.owners).get(id).is_some_and(|owner| owner.rights == rights)
+    }
+
+    /// Begins a request of a session. Returns `None` if another one with this id has no answer yet.
+    pub(super) fn begin(&self, session: &str, id: &Id) -> Option<OpenRequest> {
+        let request = (session.to_owned(), id.clone());
+        let is_new = lock(&self.requests).insert(request.clone());
+        is_new.then(|| OpenRequest { requests: Arc::clone(&self.requests), request })
     }
 
     /// Returns the number of open sessions.
     pub(in super::super) fn count(&self) -> usize {
         self.slots.used()
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Owner>> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl OwnSessions {
@@ -86,10 +111,10 @@ impl SessionManager for OwnSessions {
     type Transport = SessionTransport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
-        let owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let owner = lock(&self.owner).take();
         let owner = owner.ok_or(SessionError::NotReserved)?;
         let (id, transport) = self.all.local.create_session().await?;
-        self.all.lock().insert(id.clone(), owner);
+        lock(&self.all.owners).insert(id.clone(), owner);
         Ok((id, transport))
     }
 
@@ -107,7 +132,7 @@ impl SessionManager for OwnSessions {
 
     /// Ends a session. The library also calls this function when a session has ended by itself.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        self.all.lock().remove(id);
+        lock(&self.all.owners).remove(id);
         Ok(self.all.local.close_session(id).await?)
     }
 
