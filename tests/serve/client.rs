@@ -39,8 +39,15 @@ pub struct Program {
 impl Program {
     /// Starts the program, and waits until it accepts connections.
     pub fn start(home: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-        command.args(["serve", "--config"]).arg(home.join("serve.yaml"));
+        Self::start_with(home, &[])
+    }
+
+    /// Starts the program by a command that gets the program and its arguments as further arguments.
+    pub fn start_with(home: &Path, wrapper: &[&str]) -> Self {
+        let words: Vec<_> =
+            wrapper.iter().copied().chain([env!("CARGO_BIN_EXE_paddock"), "serve", "--config"]).collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(home.join("serve.yaml"));
         command.env("XDG_CONFIG_HOME", home.join("none")).env_remove("PADDOCK_POLICY");
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -1,6 +1,8 @@
 //! Changes by tokens for a part of a workspace that a kill cuts off.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,14 +11,15 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::client::{PATIENCE, Running, TOKEN};
+use super::client::{PATIENCE, Program, Reply, Running, TOKEN, request};
 
 const FILES: usize = 400;
 
-/// Returns the number of files in a directory that have the new text.
+/// Returns the number of files in a directory that have the new text. Temporary files of a change have it before.
 fn changed(directory: &Path) -> usize {
-    let is_new = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text == "new\n");
-    fs::read_dir(directory).unwrap().filter(|entry| is_new(&entry.as_ref().unwrap().path())).count()
+    let is_new =
+        |number: usize| fs::read_to_string(directory.join(format!("{number}.txt"))).is_ok_and(|text| text == "new\n");
+    (0..FILES).filter(|number| is_new(*number)).count()
 }
 
 /// Replaces a text in all files of a root, by a process that is killed when some of them are changed. Returns whether the
@@ -52,13 +55,14 @@ fn found(server: &Running, arguments: Value) -> usize {
 }
 
 /// Cuts off a change in the directory `docs` of a workspace, as a part or as a part of the whole, and calls by a token that
-/// has the given rights.
-fn is_complete_for(root: &str, state: &str, grant: &Value) {
+/// has the given rights. `change` changes the home directory in between.
+fn is_complete_for(root: &str, state: &str, grant: &Value, change: impl FnOnce(&Path)) {
     let home = TempDir::new().unwrap();
     let files = home.path().join("notes/docs");
     fs::create_dir_all(&files).unwrap();
     let is_cut_off = || cut_off(&home.path().join(root), &home.path().join("state").join(state), &files);
     assert!((0..20).any(|_| is_cut_off()), "no kill came in the middle of a change");
+    change(home.path());
     let server = Running::at(
         home,
         &format!(
@@ -75,12 +79,28 @@ fn is_complete_for(root: &str, state: &str, grant: &Value) {
 
 #[test]
 fn a_change_in_a_part_is_complete_for_the_whole() {
-    is_complete_for("notes/docs", "notes@/docs", &json!({"workspaces": ["notes"]}));
+    is_complete_for("notes/docs", "notes@/docs", &json!({"workspaces": ["notes"]}), |_| {});
 }
 
 #[test]
 fn a_change_of_the_whole_is_complete_for_a_part() {
-    is_complete_for("notes", "notes", &json!({"workspaces": ["notes"], "path": "docs"}));
+    is_complete_for("notes", "notes", &json!({"workspaces": ["notes"], "path": "docs"}), |_| {});
+}
+
+/// A token that may change nothing cannot complete a change itself.
+#[test]
+fn a_change_is_complete_for_a_token_that_may_only_read() {
+    is_complete_for("notes", "notes", &json!({"workspaces": ["notes"], "read_only": true}), |_| {});
+    let part = json!({"workspaces": ["notes"], "path": "docs", "read_only": true});
+    is_complete_for("notes/docs", "notes@/docs", &part, |_| {});
+}
+
+/// A file that was created after the change, and for which no token may be limited to the part any more.
+#[test]
+fn a_change_in_a_part_is_complete_whatever_hides_paths_later() {
+    is_complete_for("notes/docs", "notes@/docs", &json!({"workspaces": ["notes"]}), |home| {
+        fs::write(home.join("notes/.agentignore"), "*.key\n").unwrap();
+    });
 }
 
 #[test]
@@ -125,4 +145,30 @@ fn a_part_that_was_removed_blocks_nobody() {
         ),
     );
     assert_eq!(server.call("stat", json!({"path": "."})).json()["ok"], true);
+}
+
+#[test]
+fn many_workspaces_can_be_used_with_few_open_files() {
+    let home = TempDir::new().unwrap();
+    for number in 0..60 {
+        fs::create_dir_all(home.path().join(format!("teams/{number}"))).unwrap();
+    }
+    let configuration = format!(
+        "listen: 127.0.0.1:0\nstate_dir: {home}/state\ntemplates:\n- root: '{home}/teams/{{name}}'\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n",
+        hash(TOKEN),
+        home = home.path().display()
+    );
+    fs::write(home.path().join("serve.yaml"), configuration).unwrap();
+    let mut program = Program::start_with(home.path(), &["sh", "-c", "ulimit -n 512 && exec \"$@\"", "sh"]);
+    let body = json!({"tool": "write_file", "arguments": {"path": "a.txt", "content": "a"}}).to_string();
+    let authorization = format!("Bearer {TOKEN}");
+    for number in 0..60 {
+        let mut stream = TcpStream::connect(&program.address).unwrap();
+        let path = format!("/w/{number}/call");
+        stream.write_all(request("POST", &path, &[("authorization", &authorization)], &body).as_bytes()).unwrap();
+        let reply = Reply::read(&mut stream).unwrap();
+        assert!(reply.status == 200 && reply.json()["ok"] == true, "{number}: {reply:?}");
+    }
+    program.terminate();
+    program.child.wait().unwrap();
 }

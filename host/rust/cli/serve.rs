@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use paddock::serve::Server;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 
 /// Maximum time for which the process waits for the threads of cancelled calls.
@@ -26,6 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    permit_open_files()?;
     let server = Server::open(&args.config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(async {
@@ -37,4 +39,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     runtime.shutdown_timeout(GRACE);
     served?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Raises the number of files that the process may open to the maximum that the system permits: an open workspace takes some
+/// thirty descriptors, and the usual limit of 1,024 is made for programs that use `select`.
+fn permit_open_files() -> std::io::Result<()> {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    Ok(setrlimit(Resource::Nofile, limit)?)
 }

@@ -24,7 +24,7 @@ use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::overlay::OverlayDir;
 use crate::policy::{self, Access, Backend, Host, Layers, Limits, Policy};
-use crate::roots::Roots;
+use crate::roots::{ChangeCheck, Roots};
 use crate::settings::Settings;
 use crate::state::{StateChoice, StateDir};
 use crate::tree_locks::TreeLocks;
@@ -36,6 +36,8 @@ use crate::workspace::{Inner, Workspace};
 mod events;
 mod index;
 mod memory;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+mod serve;
 
 /// Builder of a [`Workspace`].
 #[derive(Clone, Default)]
@@ -47,6 +49,7 @@ pub struct Builder {
     state: StateChoice,
     /// Directory of locks that processes of other users and machines take too.
     shared_locks: Option<PathBuf>,
+    change_check: Option<ChangeCheck>,
     threads: Option<usize>,
     approver: Option<Approver>,
     dialect: Option<String>,
@@ -175,20 +178,6 @@ impl Builder {
         Ok(self)
     }
 
-    /// Adds a file of the host that no tool may read or change.
-    #[cfg(all(target_os = "linux", feature = "serve"))]
-    pub(crate) fn private(mut self, file: &Path) -> Self {
-        self.private.push(file.to_owned());
-        self
-    }
-
-    /// Sets the directory of the locks that processes of other users and machines take too.
-    #[cfg(all(target_os = "linux", feature = "serve"))]
-    pub(crate) fn shared_locks(mut self, directory: PathBuf) -> Self {
-        self.shared_locks = Some(directory);
-        self
-    }
-
     /// Sets the limits of one call.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -303,6 +292,7 @@ impl Builder {
             container: self.container,
             state,
             tree_locks,
+            change_check: self.change_check,
             overlay,
             guarded,
         };

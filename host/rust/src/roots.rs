@@ -20,6 +20,9 @@ use crate::tree_locks::TreeLocks;
 use crate::types::ErrorCode;
 use crate::types::ToolError;
 
+/// A check that runs before a change, under the locks of the change.
+pub(crate) type ChangeCheck = Arc<dyn Fn() -> Result<(), ToolError> + Send + Sync>;
+
 /// The directories of a workspace, which are opened with it and stay open.
 #[derive(Default)]
 pub(crate) struct Roots {
@@ -30,6 +33,7 @@ pub(crate) struct Roots {
     pub(crate) state: Option<StateDir>,
     /// Locks of the mounts, which a change of the mounts holds in addition to that of the state directory.
     pub(crate) tree_locks: Option<TreeLocks>,
+    pub(crate) change_check: Option<ChangeCheck>,
     /// The overlay that receives changes instead of the mounts, and contains the state directory.
     pub(crate) overlay: Option<OverlayDir>,
     /// Files and directories that no guest may open or move.
@@ -40,7 +44,7 @@ impl Roots {
     /// Returns the state directory, if any. Creates it for a call that changes something.
     fn state(&self, changing: bool) -> Result<Option<Directory>, ToolError> {
         let Some(state) = &self.state else { return Ok(None) };
-        let directory = if changing { state.create_if_allowed()? } else { state.get() };
+        let directory = if changing { state.create_if_allowed()? } else { state.get()? };
         directory.iter().for_each(|directory| self.guarded.close_created(directory));
         Ok(directory)
     }
@@ -64,6 +68,9 @@ impl Roots {
             if is_locked {
                 locks.extend(self.lock_trees(Access::ReadWrite, budget)?);
             }
+            if changing && let Some(check) = &self.change_check {
+                check()?;
+            }
             return Ok((mounts.map(|mount| if only_reads { mount.read_only() } else { mount }).collect(), locks));
         };
         // For a call that may change nothing, the guest itself reports the error.
@@ -71,7 +78,8 @@ impl Roots {
             let result = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
             result.map_err(|cause| overlay.failed(&cause))?;
         }
-        let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
+        let content = if state.is_some() { overlay.mount()? } else { None };
+        let own = content.into_iter().chain(state.map(StateDir::mount));
         if changing {
             // The base must not change between the time when the call reads it and the time when the overlay records what
             // it was.
@@ -89,9 +97,9 @@ impl Roots {
 
     /// Returns the mounts of a guest that only reads.
     #[cfg(feature = "commands")]
-    pub(crate) fn read_only(&self) -> Vec<Mount> {
-        let state = self.state.as_ref().and_then(StateDir::get).map(StateDir::mount);
-        self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect()
+    pub(crate) fn read_only(&self) -> Result<Vec<Mount>, ToolError> {
+        let state = self.state(false)?.map(StateDir::mount);
+        Ok(self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect())
     }
 
     /// Returns the mounts of a guest that changes the base of the overlay: the base, the overlay as read-only, and
@@ -108,7 +116,7 @@ impl Roots {
             Ok::<_, ToolError>((state, lock))
         };
         let ((_, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);
-        let mounts = overlay.base().iter().cloned().chain(overlay.mount().map(|mount| mount.read_only()));
+        let mounts = overlay.base().iter().cloned().chain(overlay.mount()?.map(|mount| mount.read_only()));
         let mounts = mounts.chain([StateDir::mount(base_state)]).collect();
         let locks = [own_lock, base_lock].into_iter().chain(self.lock_trees(Access::ReadWrite, budget)?).collect();
         Ok((mounts, locks))

@@ -24,7 +24,9 @@ use crate::policy::Configuration;
 
 mod authority;
 mod config;
+mod descriptors;
 mod http;
+mod journals;
 mod limits;
 mod location;
 mod lock_check;

@@ -1,12 +1,15 @@
 //! Restrictions of a workspace for the holder of a token.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::io;
 
 use serde_json::Value;
 
 use super::refusal::Refusal;
 use crate::directory::Directory;
+use crate::error::Error;
 use crate::options::DIALECT;
 use crate::policy::{Layers, PolicyLayer};
 
@@ -52,9 +55,12 @@ impl InnerRoots {
         &mut self,
         workspace: &str,
         path: &InnerPath,
-        existing: impl FnOnce() -> HashSet<InnerPath>,
+        existing: impl FnOnce() -> Result<HashSet<InnerPath>, Refusal>,
     ) -> Result<(), Refusal> {
-        let paths = self.0.entry(workspace.to_owned()).or_insert_with(existing);
+        let paths = match self.0.entry(workspace.to_owned()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(existing()?),
+        };
         if !paths.contains(path) && paths.len() >= MAX_PATHS {
             let cause =
                 format!("tokens have limited the workspace to {MAX_PATHS} other paths, each with a state directory");
@@ -118,20 +124,48 @@ impl InnerPath {
         }
     }
 
-    /// Opens the directory below `root`, name by name and without links. Fails if a file above it hides paths, which would
-    /// not be hidden below the directory as a root.
+    /// Opens the directory below `root` for a token. Fails if a file above it hides paths, which would not be hidden below
+    /// the directory as a root.
     pub(super) fn open(&self, root: &Directory) -> Result<Directory, Refusal> {
+        let check = |above: &Directory| {
+            let found = above.entries().symlink_metadata(AGENT_IGNORE);
+            if found.is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound) {
+                return Ok(());
+            }
+            let cause = format!("a token cannot be limited to `{}`: `{AGENT_IGNORE}` above it hides paths", self.0);
+            Err(Refusal::Narrowing(cause))
+        };
+        self.descend(root, check)?.ok_or_else(|| {
+            Refusal::Narrowing(format!("the path `{}` of the token is no directory of the workspace", self.0))
+        })
+    }
+
+    /// Opens the directory below `root` for the server itself; `None` if it does not exist.
+    pub(super) fn find(&self, root: &Directory) -> Result<Option<Directory>, Refusal> {
+        self.descend(root, |_| Ok(()))
+    }
+
+    /// Opens the directory below `root`, name by name and without links; `None` if it does not exist. Checks each directory
+    /// above it.
+    fn descend(
+        &self,
+        root: &Directory,
+        check: impl Fn(&Directory) -> Result<(), Refusal>,
+    ) -> Result<Option<Directory>, Refusal> {
         let mut directory = root.clone();
         for name in self.0.split('/') {
-            if directory.entries().symlink_metadata(AGENT_IGNORE).is_ok() {
-                let cause = format!("a token cannot be limited to `{}`: `{AGENT_IGNORE}` above it hides paths", self.0);
-                return Err(Refusal::Narrowing(cause));
-            }
-            directory = directory.subdirectory(OsStr::new(name)).map_err(|_| {
-                Refusal::Narrowing(format!("the path `{}` of the token is no directory of the workspace", self.0))
-            })?;
+            check(&directory)?;
+            directory = match directory.subdirectory(OsStr::new(name)) {
+                Ok(below) => below,
+                Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    return Ok(None);
+                }
+                Err(cause) => {
+                    return Err(Refusal::Failed(Error::Root { path: directory.path().join(name), cause }));
+                }
+            };
         }
-        Ok(directory)
+        Ok(Some(directory))
     }
 
     /// Fails if the policy opens further directories, or blocks a path from the root or this one: the rule would not apply
@@ -214,11 +248,13 @@ mod tests {
     fn the_number_of_paths_of_a_workspace_is_bounded() {
         let mut roots = InnerRoots::default();
         assert_eq!(
-            (0..1000).filter(|number| roots.add("a", &path(&number.to_string()), HashSet::new).is_ok()).count(),
+            (0..1000)
+                .filter(|number| roots.add("a", &path(&number.to_string()), || Ok(HashSet::new())).is_ok())
+                .count(),
             MAX_PATHS
         );
         let mut is_added = |workspace: &str, name: &str, existing: usize| {
-            let existing = || (0..existing).map(|number| path(&number.to_string())).collect();
+            let existing = || Ok((0..existing).map(|number| path(&number.to_string())).collect());
             roots.add(workspace, &path(name), existing).is_ok()
         };
         assert!(is_added("a", "0", 0) && is_added("b", "999", 0));

@@ -15,8 +15,8 @@ pub(super) enum Refusal {
     /// Too many workspaces are open.
     #[error("too many workspaces are in use; try again later")]
     Full,
-    /// A change that was cut off can neither be completed nor undone.
-    #[error("a change of the workspace was cut off, and cannot be completed: {}", .0.message)]
+    /// A change takes too long, or was cut off and can neither be completed nor undone.
+    #[error("an earlier change of the workspace runs, or was cut off and cannot be completed: {}", .0.message)]
     Unfinished(ToolError),
     /// The workspace cannot be opened.
     #[error("the workspace cannot be opened")]

@@ -1,22 +1,14 @@
 //! State directories of the workspaces and of their parts: the directories that tokens with a `path` make roots.
-//!
-//! Each root has journals of its own, and a change that was cut off is completed or undone by the next call with the same
-//! root. So that no caller sees a part of a change by another token, the server looks for journals of the other roots
-//! before each call.
 
-use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
+use super::journals::Journals;
 use super::narrowing::InnerPath;
 use crate::directory::{Deferred, Directory, Walk};
 use crate::state;
 use crate::user_directories;
-
-/// Suffix of the directory that has the state directories of the parts. No name of a workspace contains it.
-const PARTS: char = '@';
 
 /// Character before the time at which the directory of a template's workspace was created. No name of a workspace contains
 /// it.
@@ -70,7 +62,7 @@ impl StateDirs {
         let parent = self.parent.as_ref()?.path();
         match (origin, part) {
             (Some(origin), Some(part)) => {
-                Some(parent.join(format!("{}{PARTS}", self.whole(name, origin))).join(part.to_name()))
+                Some(parent.join(Journals::parts_name(&self.whole(name, origin))).join(part.to_name()))
             }
             (Some(origin @ Origin::Template(_)), None) => Some(parent.join(self.whole(name, origin))),
             _ => self.is_configured.then(|| parent.join(name)),
@@ -90,36 +82,9 @@ impl StateDirs {
         parent.map(|parent| parent.below(&[SERVERS]).create())
     }
 
-    /// Returns whether a workspace can have an unfinished change of another part than the caller's.
-    pub(super) fn has_others(&self, name: &str, origin: Origin<'_>, own: Option<&InnerPath>) -> bool {
-        let Some(parent) = self.parent.as_ref().and_then(Deferred::get) else { return false };
-        own.is_some() || parent.identity_of(format!("{}{PARTS}", self.whole(name, origin))).is_some()
-    }
-
-    /// Returns the parts of a workspace whose state directories have a journal, apart from the caller's. `None` is the whole
-    /// workspace. This blocks the thread, for a time that grows with the number of parts.
-    pub(super) fn unfinished(&self, name: &str, origin: Origin<'_>, own: Option<&InnerPath>) -> Vec<Option<InnerPath>> {
-        let Some(parent) = self.parent.as_ref().and_then(Deferred::get) else { return Vec::new() };
-        let whole = self.whole(name, origin);
-        let has_journal = |parent: &Directory, name: &OsStr| {
-            parent.names_in(name).is_ok_and(|mut names| names.any(|name| state::is_journal(&name)))
-        };
-        let mut unfinished = Vec::new();
-        if own.is_some() && has_journal(&parent, whole.as_ref()) {
-            unfinished.push(None);
-        }
-        if let Ok(parts) = parent.subdirectory(format!("{whole}{PARTS}")) {
-            let others = named_parts(&parts).filter(|(part, name)| Some(part) != own && has_journal(&parts, name));
-            unfinished.extend(others.map(|(part, _)| Some(part)));
-        }
-        unfinished
-    }
-
-    /// Returns the parts of a workspace that have state directories.
-    pub(super) fn parts(&self, name: &str, origin: Origin<'_>) -> HashSet<InnerPath> {
-        let parent = self.parent.as_ref().and_then(Deferred::get);
-        let parts = parent.and_then(|parent| parent.subdirectory(format!("{}{PARTS}", self.whole(name, origin))).ok());
-        parts.map(|parts| named_parts(&parts).map(|(part, _)| part).collect()).unwrap_or_default()
+    /// Returns the journals of a workspace.
+    pub(super) fn journals(&self, name: &str, origin: Origin<'_>) -> Journals {
+        Journals::new(self.parent.clone(), self.whole(name, origin))
     }
 
     /// Returns the name of the state directory of a workspace. That of a template contains the time at which the directory
@@ -135,9 +100,4 @@ impl StateDirs {
             _ => name,
         }
     }
-}
-
-/// Returns the parts that have a state directory in `parts`, and its name.
-fn named_parts(parts: &Directory) -> impl Iterator<Item = (InnerPath, OsString)> {
-    parts.names().filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name)))
 }

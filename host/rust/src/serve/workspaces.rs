@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::config::{Settings, TenantLimits};
+use super::descriptors;
+use super::journals::Journals;
 use super::limits::Tenant;
 use super::location::{Location, directory};
 use super::name::{NAME_RULE, is_name};
@@ -98,7 +100,7 @@ impl Workspaces {
             templates,
             audit_dir: below(&settings.audit_dir),
             private: private.chain([file.path().to_owned()]).collect(),
-            open: Mutex::new(Opened::new(settings.limits.max_open_workspaces)),
+            open: Mutex::new(Opened::new(settings.limits.max_open_workspaces.min(descriptors::max_workspaces()))),
             inner_roots: Mutex::default(),
             tenants: Mutex::default(),
         })
@@ -139,52 +141,41 @@ impl Workspaces {
 
     /// Opens a workspace that is not open, for a caller. This blocks the thread.
     pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
+        let Located { found, source, inner, key } = self.locate(name, narrowing)?;
         if let Some(path) = &narrowing.path {
             // A path that does not exist is not counted.
-            let found = self.locate(name, narrowing)?.found;
-            let parts = |root| self.state_dirs.parts(name, found.origin(root));
-            let existing = || found.directory().map(parts).unwrap_or_default();
+            let existing = || self.journals(name, &found).map_or(Ok(HashSet::new()), |all| all.parts()).map_err(state);
             lock(&self.inner_roots).add(name, path, existing)?;
         }
-        self.open_uncounted(name, narrowing)
-    }
-
-    fn open_uncounted(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
-        let Located { found, source, inner, key } = self.locate(name, narrowing)?;
         let served = Arc::new(self.build(name, &found, inner, source, narrowing)?);
         lock(&self.open).insert(key, served).ok_or(Refusal::Full)
     }
 
-    /// Returns whether the workspace can have a change, of another part than the caller's, that runs or was cut off.
-    pub(super) fn has_other_parts(&self, name: &str, narrowing: &Narrowing) -> Result<bool, Refusal> {
-        let (found, _) = self.find(name)?;
-        let has_others = |root| self.state_dirs.has_others(name, found.origin(root), narrowing.path.as_ref());
-        Ok(found.directory().is_some_and(has_others))
+    /// Returns whether a change that a call by this caller neither waits for nor completes may run, or may have been cut off:
+    /// one of another part, or for a caller with restrictions, which may forbid to complete it, any change.
+    pub(super) fn may_be_unfinished(&self, name: &str, narrowing: &Narrowing) -> Result<bool, Refusal> {
+        if !narrowing.is_empty() {
+            return Ok(true);
+        }
+        Ok(self.journals(name, &self.find(name)?.0).is_some_and(|journals| journals.may_be_of_parts()))
     }
 
-    /// Returns the parts of the workspace, other than the caller's, whose changes run or were cut off. This blocks the thread.
-    pub(super) fn unfinished(&self, name: &str, narrowing: &Narrowing) -> Result<Vec<Option<InnerPath>>, Refusal> {
-        let (found, _) = self.find(name)?;
-        let own = narrowing.path.as_ref();
-        let unfinished = |root| self.state_dirs.unfinished(name, found.origin(root), own);
-        Ok(found.directory().map(unfinished).unwrap_or_default())
-    }
-
-    /// Waits for the running changes of these parts, and completes or undoes those that were cut off. This blocks the
-    /// thread.
-    pub(super) fn recover(&self, name: &str, parts: Vec<Option<InnerPath>>) -> Result<(), Refusal> {
-        for path in parts {
-            let narrowing = Narrowing { path, policy: Vec::new() };
-            let opened = self.opened(name, &narrowing).and_then(|opened| match opened {
-                Some(served) => Ok(served),
-                None => self.open_uncounted(name, &narrowing),
-            });
-            match opened {
-                Ok(served) => served.workspace.recover().map_err(Refusal::Unfinished)?,
-                // The directory was removed, or no token may have it any more.
-                Err(Refusal::Narrowing(_)) => {}
-                Err(refusal) => return Err(refusal),
+    /// Waits for the running changes of the workspace and of its parts, and completes or undoes those that were cut off. This
+    /// blocks the thread.
+    pub(super) fn recover(&self, name: &str) -> Result<(), Refusal> {
+        let (found, source) = self.find(name)?;
+        let (Some(directory), Some(journals)) = (found.directory(), self.journals(name, &found)) else { return Ok(()) };
+        for part in journals.roots().map_err(state)? {
+            if !journals.is_cut_off(part.as_ref()).map_err(Refusal::Unfinished)? {
+                continue;
             }
+            let root = part.as_ref().map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
+            // A directory that was removed blocks nobody.
+            let Some(root) = root else { continue };
+            // The rules for the paths of tokens are not checked: a file that was created later must not prevent the recovery.
+            let layers = layers(directory, source, &Narrowing::default())?;
+            let served = self.directory(name, &found, &root, part.as_ref(), source, &layers)?;
+            served.workspace.recover().map_err(Refusal::Unfinished)?;
         }
         Ok(())
     }
@@ -225,11 +216,16 @@ impl Workspaces {
         if let Some(Configured { location, source }) = self.configured.get(name) {
             return Ok((Found::Configured(location), source));
         }
-        let of_template = |template: &'w Template| {
-            let directory = template.parent.subdirectory(name).ok()?;
-            Some((Found::OfTemplate(directory), &template.source))
-        };
-        self.templates.iter().find_map(of_template).ok_or(Refusal::Unknown)
+        for Template { parent, source } in &self.templates {
+            match parent.subdirectory(name) {
+                Ok(directory) => return Ok((Found::OfTemplate(directory), source)),
+                Err(cause) if descriptors::are_used_up(&cause) => {
+                    return Err(Refusal::Failed(Error::Root { path: parent.path().join(name), cause }));
+                }
+                Err(_) => {}
+            }
+        }
+        Err(Refusal::Unknown)
     }
 
     fn build(
@@ -240,37 +236,58 @@ impl Workspaces {
         source: &Source,
         narrowing: &Narrowing,
     ) -> Result<Served, Refusal> {
-        let (directory, overlay) = match found {
-            Found::OfTemplate(directory) | Found::Configured(Location::Directory(directory)) => (directory, None),
-            Found::Configured(Location::Overlay(directory, overlay)) => (directory, Some(overlay)),
+        let directory = match found {
+            Found::OfTemplate(directory)
+            | Found::Configured(Location::Directory(directory) | Location::Overlay(directory, _)) => directory,
             Found::Configured(Location::Container(container)) => {
                 return self.container(name, container, source, narrowing);
             }
             // It is always open.
             Found::Configured(Location::Memory(_)) => return Err(Refusal::Unknown),
         };
-        // The file of the project in the workspace narrows the policy of each part of the workspace.
-        let layers = Layers::load(mount::way_to(directory.file())).map_err(Refusal::Failed)?;
-        let layers = narrowed(layers, source, narrowing)?;
+        let layers = layers(directory, source, narrowing)?;
         if let Some(path) = &narrowing.path {
-            if overlay.is_some() {
+            if matches!(found, Found::Configured(Location::Overlay(..))) {
                 return Err(Refusal::Narrowing("a token for a path cannot be used in an overlay".to_owned()));
             }
             path.check_policy(&layers)?;
         }
-        let root = inner.unwrap_or_else(|| directory.clone());
+        let root = inner.as_ref().unwrap_or(directory);
+        self.directory(name, found, root, narrowing.path.as_ref(), source, &layers)
+    }
+
+    /// Opens the directory `root` of a workspace: that of the whole workspace, or a part.
+    fn directory(
+        &self,
+        name: &str,
+        found: &Found<'_>,
+        root: &Directory,
+        part: Option<&InnerPath>,
+        source: &Source,
+        layers: &Layers,
+    ) -> Result<Served, Refusal> {
         let descriptor = root
             .file()
             .try_clone()
             .map_err(|cause| Refusal::Failed(Error::Root { path: root.path().to_owned(), cause }))?;
         let mut builder = Workspace::builder().root_fd(descriptor.into());
-        if let Some(overlay) = overlay {
+        if let Found::Configured(Location::Overlay(_, overlay)) = found {
             builder = builder.overlay(overlay);
         }
-        if let Some(path) = self.state_dirs.path(name, Some(found.origin(directory)), narrowing.path.as_ref()) {
+        if let Some(journals) = self.journals(name, found) {
+            let own = part.cloned();
+            builder = builder.check_changes(move || journals.check_others(own.as_ref()));
+        }
+        let origin = found.directory().map(|directory| found.origin(directory));
+        if let Some(path) = self.state_dirs.path(name, origin, part) {
             builder = builder.state_dir(path);
         }
-        self.served(name, builder, source, &layers)
+        self.served(name, builder, source, layers)
+    }
+
+    /// Returns the journals of a workspace that is a directory of this machine.
+    fn journals(&self, name: &str, found: &Found<'_>) -> Option<Journals> {
+        Some(self.state_dirs.journals(name, found.origin(found.directory()?)))
     }
 
     fn container(
@@ -360,10 +377,20 @@ fn check_dialect(file: &Configuration, at: &str, dialect: &str, known: &mut Hash
     Ok(())
 }
 
+/// Returns the policy of a workspace in a directory. The file of the project in the workspace narrows the policy of each part
+/// of the workspace.
+fn layers(directory: &Directory, source: &Source, narrowing: &Narrowing) -> Result<Layers, Refusal> {
+    narrowed(Layers::load(mount::way_to(directory.file())).map_err(Refusal::Failed)?, source, narrowing)
+}
+
 fn narrowed(layers: Layers, source: &Source, narrowing: &Narrowing) -> Result<Layers, Refusal> {
     let layers = layers.with(&source.policy).map_err(Refusal::Failed)?;
     let with = |layers: Layers, layer| layers.with(layer).map_err(|cause| Refusal::Narrowing(cause.to_string()));
     narrowing.policy.iter().try_fold(layers, with)
+}
+
+fn state(cause: io::Error) -> Refusal {
+    Refusal::Failed(Error::State(cause))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -73,6 +73,7 @@ tokio::task_local! {
 struct Admitted {
     app: Arc<Inner>,
     workspace: String,
+    token: Option<String>,
     grant: Arc<Grant>,
     tenant: Arc<Tenant>,
     record: Arc<Record>,
@@ -269,13 +270,21 @@ impl Admitted {
     fn new(app: Arc<Inner>, workspace: String, headers: &HeaderMap) -> Result<Self, Rejection> {
         let url = app.provider.as_ref().filter(|_| is_name(&workspace));
         let url = url.map(|(url, _)| format!("{url}/.well-known/oauth-protected-resource/w/{workspace}/mcp"));
-        let grant = token(headers).and_then(|token| app.authority.authorize(token, &workspace, SystemTime::now()));
-        let grant = grant.map_err(|denied| Rejection::from(denied).with_metadata(url.as_deref()))?;
+        let refused = |denied| Rejection::from(denied).with_metadata(url.as_deref());
+        let token = token(headers).map_err(refused)?.map(str::to_owned);
+        let grant = app.authority.authorize(token.as_deref(), &workspace, SystemTime::now()).map_err(refused)?;
         let record = record()?;
         record.set_caller(&grant.holder, Some(&workspace), grant.narrowing.path.as_ref());
         // Only a caller who may use the workspace learns whether it exists.
         let tenant = app.workspaces.tenant(&workspace)?;
-        Ok(Self { app, workspace, grant: Arc::new(grant), tenant, record })
+        Ok(Self { app, workspace, token, grant: Arc::new(grant), tenant, record })
+    }
+
+    /// Returns whether the token still has rights in the workspace.
+    fn is_valid(&self) -> bool {
+        let now = SystemTime::now();
+        let is_current = self.grant.expires.is_none_or(|expires| expires > now);
+        is_current && self.app.authority.authorize(self.token.as_deref(), &self.workspace, now).is_ok()
     }
 
     /// Fails if a rate or a budget permits no call now. Nothing is taken from them.
@@ -285,12 +294,12 @@ impl Admitted {
     }
 
     /// Starts a call, if the limits and the budgets permit it.
-    fn begin(&self) -> Result<Running, Rejection> {
+    fn begin(&self) -> Result<Arc<Running>, Rejection> {
         // A caller without a budget takes no capacity of the workspace.
         self.grant.check_budgets()?;
         let running = self.tenant.begin(&self.app.calls)?;
         self.grant.spend_call()?;
-        Ok(running)
+        Ok(Arc::new(running))
     }
 
     /// Reads the body of the request. The slots are those of a large body, which takes memory and time until it has been
@@ -332,9 +341,9 @@ impl Admitted {
         Ok(self.grant.dialect(requested, self.app.workspaces.dialect(&self.workspace)?)?)
     }
 
-    /// Opens the workspace with the rights of the caller.
-    async fn open(&self) -> Result<Arc<Served>, Rejection> {
-        open(&self.app, &self.workspace, &self.grant.narrowing).await
+    /// Opens the workspace with the rights of the caller, for this call if there is one.
+    async fn open(&self, call: Option<&Arc<Running>>) -> Result<Arc<Served>, Rejection> {
+        open(&self.app, &self.workspace, &self.grant.narrowing, call).await
     }
 }
 
@@ -344,28 +353,42 @@ fn record() -> Result<Arc<Record>, Rejection> {
     RECORD.try_with(Arc::clone).map_err(lost)
 }
 
-/// Opens a workspace, unless it is open. No change of another of its parts remains cut off.
-async fn open(app: &Arc<Inner>, workspace: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Rejection> {
+/// Opens a workspace, unless it is open. For a call, no change remains cut off. The call has its place in the limits until
+/// then, even if the client disconnects.
+async fn open(
+    app: &Arc<Inner>,
+    workspace: &str,
+    narrowing: &Narrowing,
+    call: Option<&Arc<Running>>,
+) -> Result<Arc<Served>, Rejection> {
     if app.lock_check.has_failed() {
         return Err(Rejection::no_locks());
     }
     let opened = app.workspaces.opened(workspace, narrowing)?;
-    let has_other_parts = app.workspaces.has_other_parts(workspace, narrowing)?;
-    if let Some(served) = opened.clone().filter(|_| !has_other_parts) {
+    let recovers = call.is_some() && app.workspaces.may_be_unfinished(workspace, narrowing)?;
+    if let Some(served) = opened.clone().filter(|_| !recovers) {
         return Ok(served);
     }
-    let (owned, name, narrowing) = (app.clone(), workspace.to_owned(), narrowing.clone());
+    let (owned, name, narrowing, call) = (app.clone(), workspace.to_owned(), narrowing.clone(), call.cloned());
     let open = move || {
-        owned.workspaces.recover(&name, owned.workspaces.unfinished(&name, &narrowing)?)?;
+        let _call = call;
+        if recovers {
+            owned.workspaces.recover(&name)?;
+        }
         opened.map_or_else(|| owned.workspaces.open(&name, &narrowing), Ok)
     };
     let opened = tokio::task::spawn_blocking(open).await;
     let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost").because("failure");
     opened.map_err(lost)?.map_err(|refusal| {
-        if let Refusal::Failed(cause) = &refusal {
-            // The caller does not learn it, because it may name paths of the host.
-            let cause = cause.with_sources();
-            log(&format!("paddock: cannot open the workspace `{workspace}`: {cause}"));
+        // The caller does not learn the cause of a failure, because it may name paths of the host.
+        match &refusal {
+            Refusal::Failed(cause) => {
+                log(&format!("paddock: cannot open the workspace `{workspace}`: {}", cause.with_sources()));
+            }
+            Refusal::Unfinished(cause) => {
+                log(&format!("paddock: cannot recover the workspace `{workspace}`: {}", cause.message));
+            }
+            _ => {}
         }
         refusal.into()
     })

@@ -43,8 +43,8 @@ pub(super) async fn list(
     let format: ToolFormat =
         query.format.as_deref().map_or(Ok(ToolFormat::default()), str::parse).map_err(Rejection::bad_request)?;
     let dialect = admitted.dialect(query.dialect.as_deref())?;
-    let _running = admitted.begin()?;
-    let served = admitted.open().await?;
+    let running = admitted.begin()?;
+    let served = admitted.open(Some(&running)).await?;
     let described = tokio::task::spawn_blocking(move || served.workspace.tools(&dialect)).await;
     let lost = |cause: &dyn std::fmt::Display| {
         Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", format!("the list was lost: {cause}"))
@@ -75,8 +75,8 @@ pub(super) async fn call(
         return Err(Rejection::bad_request("`arguments` has to be an object"));
     }
     let dialect = admitted.dialect(call.dialect.as_deref())?;
-    let _running = admitted.begin()?;
-    let served = admitted.open().await?;
+    let running = admitted.begin()?;
+    let served = admitted.open(Some(&running)).await?;
     // If the client disconnects, this future is dropped, which cancels the call.
     let options = CallOptions { listener: Some(admitted.record.listener()), ..CallOptions::dialect(dialect) };
     let outcome: Outcome = served.workspace.call_async(&call.tool, &arguments, options).await;

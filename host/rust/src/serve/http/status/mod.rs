@@ -96,7 +96,7 @@ pub(super) async fn undo(
     let part = form.as_ref().ok().and_then(|form| form.part.as_ref());
     operator.record.set_caller(&operator.holder, Some(&name), part);
     let (Form { backup, part }, running) = (form?, operator.begin(&name)?);
-    let served = operator.open(&name, part).await?;
+    let served = operator.open(&name, part, &running).await?;
     let outcome = operator.restore(&served, &backup).await;
     match outcome.error {
         None => Ok(redirect(&name)),
@@ -128,13 +128,18 @@ impl Operator {
     }
 
     /// Takes the capacity of a call in a workspace, because the page makes calls.
-    fn begin(&self, workspace: &str) -> Result<Running, Rejection> {
-        Ok(self.app.workspaces.tenant(workspace)?.begin(&self.app.calls)?)
+    fn begin(&self, workspace: &str) -> Result<Arc<Running>, Rejection> {
+        Ok(Arc::new(self.app.workspaces.tenant(workspace)?.begin(&self.app.calls)?))
     }
 
     /// Opens a workspace, or the part of it to which a token was limited, which has backups of its own.
-    async fn open(&self, workspace: &str, path: Option<InnerPath>) -> Result<Arc<Served>, Rejection> {
-        open(&self.app, workspace, &Narrowing { path, policy: Vec::new() }).await
+    async fn open(
+        &self,
+        workspace: &str,
+        path: Option<InnerPath>,
+        call: &Arc<Running>,
+    ) -> Result<Arc<Served>, Rejection> {
+        open(&self.app, workspace, &Narrowing { path, policy: Vec::new() }, Some(call)).await
     }
 
     /// Undoes the changes of a call. The operator approves it by the request.
@@ -150,7 +155,7 @@ impl Operator {
         status: StatusCode,
         name: &str,
         failure: Option<&str>,
-        _running: &Running,
+        running: &Arc<Running>,
     ) -> Result<Response<Body>, Rejection> {
         let mut calls = self.recent()?.of(name);
         let mut parts = vec![None];
@@ -162,7 +167,8 @@ impl Operator {
         let mut changes = Vec::new();
         let mut hidden = HashMap::new();
         for part in parts {
-            let served = self.open(name, part.clone()).await.map_err(|rejection| rejection.message().to_owned());
+            let served =
+                self.open(name, part.clone(), running).await.map_err(|rejection| rejection.message().to_owned());
             let of_part = calls.iter().filter(|call| call.part == part).flat_map(RecentCall::all_paths);
             let paths: BTreeSet<_> = of_part.cloned().collect();
             hidden.insert(part.clone(), hidden_paths(served.clone(), paths).await);
