@@ -97,7 +97,7 @@ fn unified(line: &str) -> Option<(PathBuf, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -130,11 +130,22 @@ mod tests {
             println!("not run: this process may make no control group");
             return;
         };
-        let mut child = Command::new("sh").args(["-c", "setsid sleep 1000 & sleep 1000"]).spawn().unwrap();
+        // The shell starts the other processes when it is in the group.
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line; setsid sleep 1000 & sleep 1000"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         write!(group.entry().unwrap(), "{}", child.id()).unwrap();
+        drop(child.stdin.take());
         let path = group.0.clone();
+        let are_started = |_| {
+            thread::sleep(PAUSE);
+            fs::read_to_string(path.join("cgroup.procs")).unwrap().lines().count() == 3
+        };
+        assert!((0..10_000).any(are_started));
         drop(group);
         assert!(!child.wait().unwrap().success());
+        // The output ends when the last process has ended.
+        assert_eq!(std::io::read_to_string(child.stdout.take().unwrap()).unwrap(), "");
         assert!(!path.exists());
     }
 }
