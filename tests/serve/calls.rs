@@ -52,6 +52,7 @@ fn wrong_requests_are_refused() {
     for body in [
         "{",
         "[]",
+        r#"["stat", {"path": "."}]"#,
         r#"{"tool": 1}"#,
         r#"{"tool": "stat", "argumentz": {}}"#,
         r#"{"arguments": {}}"#,

@@ -67,9 +67,7 @@ pub(super) async fn call(
     admitted.check()?;
     // A client that is slow to send its body takes no capacity for calls.
     let (body, _slots) = admitted.body(body).await?;
-    let call: CallBody<'_> = serde_json::from_slice(&body).map_err(|cause| {
-        Rejection::bad_request(format!("the body has to be {{\"tool\": NAME, \"arguments\": {{…}}}}: {cause}"))
-    })?;
+    let call = parse(&body)?;
     let arguments = call.arguments.map_or("{}", RawValue::get).to_owned();
     if !arguments.starts_with('{') {
         return Err(Rejection::bad_request("`arguments` has to be an object"));
@@ -85,6 +83,17 @@ pub(super) async fn call(
     })?;
     admitted.spend(Direction::Sent, body.len());
     Ok(json_response(StatusCode::OK, body))
+}
+
+fn parse(body: &[u8]) -> Result<CallBody<'_>, Rejection> {
+    let wrong = |cause: &dyn std::fmt::Display| {
+        Rejection::bad_request(format!("the body has to be {{\"tool\": NAME, \"arguments\": {{…}}}}: {cause}"))
+    };
+    // The parser would take the members from an array too.
+    match body.trim_ascii_start().starts_with(b"{") {
+        true => serde_json::from_slice(body).map_err(|cause| wrong(&cause)),
+        false => Err(wrong(&"it is no object")),
+    }
 }
 
 /// Fails if the body is not plain JSON. A page of the web can send other types without asking the server first.
