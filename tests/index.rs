@@ -1,9 +1,10 @@
 //! The search index on real files: searches return the same bytes with and without it, whatever happened to the files.
 
 use std::fs::{self, File, FileTimes};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use paddock::{Builder, CallOptions, Policy, Progress, Workspace};
@@ -152,6 +153,28 @@ fn changes_of_indexed_files_are_found() {
     assert_eq!(fixture.found(&needle()), ["b/f293", "b/f297", "d/f003", "e/f299"]);
     fixture.update();
     assert_eq!(fixture.found(&needle()), ["b/f293", "b/f297", "d/f003", "e/f299"]);
+}
+
+/// The times of a file change only when a page is written through a map for the first time since it was written back.
+#[test]
+fn a_change_through_a_memory_map_is_found() {
+    let Some(fixture) = Fixture::new(|builder| builder) else { return };
+    let script = "import mmap, sys\nmap = mmap.mmap(open(sys.argv[1], 'r+b').fileno(), 0)\nfor line in sys.stdin:\n    map[:9] = line[:9].encode()\n    print(flush=True)\n";
+    let mut command = Command::new("python3");
+    command.args(["-c", script]).arg(fixture.path("a/f000")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut program = command.spawn().unwrap();
+    let (mut lines, mut written) = (program.stdin.take().unwrap(), BufReader::new(program.stdout.take().unwrap()));
+    let mut write = |text: &str| {
+        writeln!(lines, "{text}").unwrap();
+        written.read_line(&mut String::new()).unwrap();
+    };
+    write("something");
+    fixture.update();
+    assert_eq!(fixture.found(&needle()), [""; 0]);
+    write("needle_in");
+    assert_eq!(fixture.found(&needle()), ["a/f000"]);
+    drop(lines);
+    program.wait().unwrap();
 }
 
 #[test]

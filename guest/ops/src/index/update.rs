@@ -14,6 +14,9 @@ use super::stamp_map::StampMap;
 const OPERATION: &str = "index";
 /// Time within which a file can change again without a change of its times.
 const SETTLING_NANOSECONDS: u128 = 2_000_000_000;
+/// Age of a change below which pages that a program changed through a memory map may wait to be written back, by default for
+/// up to 35 s on Linux. Until then, the program can change these pages again and the times of the file stay the same.
+const WRITTEN_BACK_NANOSECONDS: u128 = 60_000_000_000;
 /// Files of this size are not indexed: a line that is too long is counted by a search.
 const MAX_FILE_BYTES: u64 = MAX_LINE as u64;
 /// Number of files between two checks of the time.
@@ -259,9 +262,14 @@ impl<'w> Pass<'w> {
         let fs = self.workspace.fs;
         let file = fs.open_file(dir, name, Open::Read)?;
         let (stat, now) = (fs.stat_file(&file)?, fs.now());
-        if !is_settled(stat.modified, now) || !is_settled(stat.changed, now) {
+        let is_older = |age| [stat.modified, stat.changed].iter().all(|change| is_older(*change, now, age));
+        if !is_older(SETTLING_NANOSECONDS) {
             self.update.unsettled += 1;
             return Ok(());
+        }
+        if !is_older(WRITTEN_BACK_NANOSECONDS) {
+            // After this, the next change through a memory map changes the times.
+            fs.sync_file(&file)?;
         }
         let content = if stat.size < MAX_FILE_BYTES { self.read(file)? } else { Read::Other };
         if fs.stamp(dir, name) != Some(stamp.0) {
@@ -347,11 +355,11 @@ fn tidy(segments: &Segments<'_>, known: &[KnownSegment]) {
     small.iter().for_each(|known| segments.remove(&known.name));
 }
 
-/// Returns whether the time of a change is so long ago that another change has another time.
-fn is_settled(change: Option<Time>, now: Time) -> bool {
+/// Returns whether the time of a change is known and more than `age` nanoseconds ago.
+fn is_older(change: Option<Time>, now: Time, age: u128) -> bool {
     let nanoseconds = |time: Time| u128::from(time.seconds) * 1_000_000_000 + u128::from(time.nanoseconds);
     change.is_some_and(|change| {
-        nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|age| age > SETTLING_NANOSECONDS)
+        nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age)
     })
 }
 
