@@ -358,9 +358,7 @@ fn tidy(segments: &Segments<'_>, known: &[KnownSegment]) {
 /// Returns whether the time of a change is known and more than `age` nanoseconds ago.
 fn is_older(change: Option<Time>, now: Time, age: u128) -> bool {
     let nanoseconds = |time: Time| u128::from(time.seconds) * 1_000_000_000 + u128::from(time.nanoseconds);
-    change.is_some_and(|change| {
-        nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age)
-    })
+    change.is_some_and(|change| nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age))
 }
 
 #[cfg(test)]
