@@ -3,6 +3,8 @@
 //! The expression is folded as the texts are, without its assertions, and then matches at least the folded forms of its
 //! former matches. `regex-syntax` extracts the literals with which its matches, and those of its parts, begin and end.
 
+use std::collections::BTreeSet;
+
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition,
@@ -19,6 +21,8 @@ const MAX_LITERALS: usize = 32;
 /// Maximum number of trigrams of a literal, and of different trigrams of a plan. More would exclude no more files.
 const MAX_LITERAL_GRAMS: usize = 12;
 const MAX_GRAMS: usize = 96;
+/// Maximum number of conditions that must all hold. More would exclude no more files.
+const MAX_CONDITIONS: usize = 4 * MAX_GRAMS;
 /// Maximum depth of nested parts.
 const MAX_DEPTH: usize = 8;
 
@@ -47,30 +51,27 @@ impl Plan {
             return self;
         }
         let Self::All(plans) = self else { return Self::Any };
-        let (mut fitting, mut count) = (Vec::new(), 0);
-        for size in 1..=MAX_GRAMS {
-            for plan in plans.iter().filter(|plan| plan.grams().len() == size) {
-                count += size;
-                if count <= MAX_GRAMS {
-                    fitting.push(plan.clone());
-                }
-            }
-        }
-        Self::all(fitting)
+        let mut sized: Vec<_> = plans.into_iter().map(|plan| (plan.grams().len(), plan)).collect();
+        sized.sort_by_key(|(size, _)| *size);
+        let mut count = 0;
+        let fits = |(size, _): &(usize, Self)| {
+            count += size;
+            count <= MAX_GRAMS
+        };
+        Self::all(sized.into_iter().take_while(fits).map(|(_, plan)| plan))
     }
 
     /// Returns the hashes of the plan, each once.
     pub fn grams(&self) -> Vec<u16> {
-        let mut grams = Vec::new();
+        let mut grams = BTreeSet::new();
         self.collect(&mut grams);
-        grams
+        grams.into_iter().collect()
     }
 
-    fn collect(&self, grams: &mut Vec<u16>) {
+    fn collect(&self, grams: &mut BTreeSet<u16>) {
         match self {
             Self::Any => {}
-            Self::Gram(gram) if grams.contains(gram) => {}
-            Self::Gram(gram) => grams.push(*gram),
+            Self::Gram(gram) => drop(grams.insert(*gram)),
             Self::All(plans) | Self::One(plans) => plans.iter().for_each(|plan| plan.collect(grams)),
         }
     }
@@ -95,7 +96,8 @@ impl Plan {
         }
     }
 
-    fn all(plans: Vec<Self>) -> Self {
+    /// Returns the condition that all conditions hold, without some of them if there are too many.
+    fn all(plans: impl IntoIterator<Item = Self>) -> Self {
         let mut parts = Vec::new();
         for plan in plans {
             match plan {
@@ -103,19 +105,24 @@ impl Plan {
                 Self::All(inner) => inner.into_iter().for_each(|plan| add(&mut parts, plan)),
                 other => add(&mut parts, other),
             }
+            parts.truncate(MAX_CONDITIONS);
         }
         if parts.len() > 1 { Self::All(parts) } else { parts.pop().unwrap_or(Self::Any) }
     }
 
-    /// Returns the alternative of conditions. Without conditions, the expression matches nothing; the plan is then not
+    /// Returns the alternative of conditions; `Any` if there are too many. Without conditions, the expression matches nothing; the plan is then not
     /// used, because nothing depends on the speed of such a search.
-    fn one(plans: Vec<Self>) -> Self {
+    fn one(plans: impl IntoIterator<Item = Self>) -> Self {
         let mut parts = Vec::new();
         for plan in plans {
             match plan {
                 Self::Any => return Self::Any,
                 Self::One(inner) => inner.into_iter().for_each(|plan| add(&mut parts, plan)),
                 other => add(&mut parts, other),
+            }
+            // Their trigrams would be too many.
+            if parts.len() > MAX_GRAMS {
+                return Self::Any;
             }
         }
         if parts.len() > 1 { Self::One(parts) } else { parts.pop().unwrap_or(Self::Any) }
@@ -191,7 +198,7 @@ fn required(expression: &Hir, depth: usize) -> Plan {
             }
         }
         HirKind::Alternation(parts) => {
-            plans.push(Plan::one(parts.iter().map(|part| required(part, depth + 1)).collect()));
+            plans.push(Plan::one(parts.iter().map(|part| required(part, depth + 1))));
         }
         HirKind::Repetition(repetition) if repetition.min > 0 => plans.push(required(&repetition.sub, depth + 1)),
         _ => {}
@@ -205,14 +212,14 @@ fn literals(expression: &Hir, kind: ExtractKind) -> Plan {
     extractor.kind(kind).limit_class(MAX_CLASS).limit_total(MAX_LITERALS);
     let literals: Seq = extractor.extract(expression);
     let Some(literals) = literals.literals() else { return Plan::Any };
-    Plan::one(literals.iter().map(|literal| contains(literal.as_bytes())).collect())
+    Plan::one(literals.iter().map(|literal| contains(literal.as_bytes())))
 }
 
 /// Returns the condition that a text contains a folded literal.
 fn contains(literal: &[u8]) -> Plan {
     // Trigrams in equal distances are as selective as all of them.
     let step = literal.len().div_ceil(MAX_LITERAL_GRAMS).max(1);
-    Plan::all(grams::of(literal).step_by(step).map(Plan::Gram).collect())
+    Plan::all(grams::of(literal).step_by(step).map(Plan::Gram))
 }
 
 /// Returns the expression for folded text, without assertions and groups.
@@ -325,7 +332,18 @@ mod tests {
     fn a_large_expression_is_planned_quickly() {
         let started = std::time::Instant::now();
         let long = "some words and more of them ".repeat(2_000);
-        for pattern in [&long, &format!("(?i){long}"), &"(?:a|b?c){1,9}".repeat(400), &"(?:".repeat(90)] {
+        let words: Vec<String> = (0..8_500).map(|number| format!("w{number:05}")).collect();
+        let words = words.join("|");
+        let nested = format!("(?:{})", format!("(?:{}).*", &long[..800]).repeat(40)).repeat(2);
+        for pattern in [
+            &long,
+            &format!("(?i){long}"),
+            &"(?:a|b?c){1,9}".repeat(400),
+            &"(?:".repeat(90),
+            &words,
+            &format!("(?:{words}).*needle_in"),
+            &nested,
+        ] {
             let Ok(hir) = regex_syntax::parse(pattern) else { continue };
             Plan::of(&hir);
         }

@@ -1,6 +1,7 @@
 /** Paddock in Node: workspaces over directories of this machine, and in memory. */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { ApprovalSigner } from './approval_signer.js';
 import { Directories } from './disk/directories.js';
@@ -37,6 +38,9 @@ export { MemoryWorkspace };
 
 /** Time for which one call updates the index. Other calls wait for it. */
 const INDEX_PART_MS = 100n;
+
+/** Time between two parts of an update. */
+const INDEX_PAUSE_MS = 20;
 
 /** Directories, rules and limits for tool calls. */
 export class Workspace extends AnyWorkspace {
@@ -75,7 +79,7 @@ export class Workspace extends AnyWorkspace {
    *
    * @param {{timeMs?: number}} [options]
    * @returns {Promise<{added: number, unsettled: number, isComplete: boolean}>} The number of files that were added, the
-   *   number of files that were not because they were changed less than 2 seconds ago, and whether all files were visited.
+   *   number of files that were not because they were changed in the time `index.min_age_seconds` of the policy, and whether all files were visited.
    */
   async updateIndex({ timeMs = Infinity } = {}) {
     const deadline = performance.now() + timeMs;
@@ -86,6 +90,8 @@ export class Workspace extends AnyWorkspace {
       update.unsettled += Number(part.unsettled);
       start = part.next;
       update.isComplete = start === undefined;
+      // A call of another process that waits for the lock of the workspace takes it.
+      if (!update.isComplete) await setTimeout(INDEX_PAUSE_MS);
     }
     return update;
   }

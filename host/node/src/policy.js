@@ -20,7 +20,7 @@ import { PaddockError, toolError } from './errors.js';
  * @property {'never' | 'on-delete' | 'on-change'} [approval]
  * @property {boolean} [enable_audit_logging]
  * @property {{enabled?: boolean, max_count?: number, max_days?: number, max_bytes?: number}} [backups]
- * @property {{enabled?: boolean, max_bytes?: number}} [index]
+ * @property {{enabled?: boolean, max_bytes?: number, min_age_seconds?: number}} [index]
  * @property {Limits} [limits]
  */
 

@@ -23,7 +23,8 @@ use crate::store::{SandboxConfig, State};
 use crate::types::{ErrorCode, IndexPart, ToolError};
 use crate::watch::Watch;
 
-/// Time of one part of an update of the search index. A call that changes something waits for at most this time.
+/// Time of one part of an update of the search index, after the index has been read; a part takes longer if the reading did. A
+/// call that changes something waits for one part.
 const INDEX_PART: Duration = Duration::from_millis(100);
 
 /// Configuration and limits of the guests of a workspace.

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 /// Share of the time that passes take: the next pass begins after this multiple of the time of the last one.
 const PAUSE_FACTOR: u32 = 10;
-/// Minimum time between two passes. A file can be added two seconds after its last change.
+/// Time between two parts of a pass, in which a call that waits for the lock of the workspace takes it.
+pub(crate) const PART_PAUSE: Duration = Duration::from_millis(20);
+/// Minimum time between two passes.
 const MIN_PAUSE: Duration = Duration::from_secs(3);
 
 /// Makes one part of a pass over all files, from its start. Returns the start of the next part; `None` at the end of the
@@ -85,6 +87,7 @@ fn run(requests: &Requests, part: &Part) {
         let started = Instant::now();
         let mut next = part(None);
         while let Some(start) = next {
+            requests.pause(PART_PAUSE);
             next = part(Some(&start));
         }
         requests.pause((started.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE));

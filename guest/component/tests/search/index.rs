@@ -19,6 +19,13 @@ const SECOND: u64 = 1_000_000_000;
 const DIRECTORIES: [&str; 4] = ["a", "b", "b/c", "d"];
 const FILES: usize = 24;
 
+/// Returns a policy under which files can be indexed as soon as the clock has advanced.
+fn with_index() -> Policy {
+    let mut policy = Policy::default();
+    policy.rules.index.min_age_seconds = 0;
+    policy
+}
+
 fn without_index() -> Policy {
     let mut policy = Policy::default();
     policy.rules.index.enabled = false;
@@ -46,7 +53,7 @@ fn compared(fs: &Stamped, args: &Grep, context: &dyn Fn() -> String) -> (String,
     let before = fs.opened.get();
     let expected = answer(fs, &without_index(), args);
     let between = fs.opened.get();
-    let found = answer(fs, &Policy::default(), args);
+    let found = answer(fs, &with_index(), args);
     assert_eq!(found, expected, "{args:?}\n{}", context());
     // The files of the index itself are opened too.
     (found, (between - before).saturating_sub(fs.opened.get() - between))
@@ -250,7 +257,7 @@ fn change_twice(fs: &Stamped, random: &mut Random) -> Option<()> {
     for text in [b"nothing of it", b"one needle in"] {
         fs.set_size(&file, 0).ok()?;
         fs.write(&file, 0, text).ok()?;
-        pass_with_groups(fs, &Policy::default(), false, 1);
+        pass_with_groups(fs, &with_index(), false, 1);
     }
     Some(())
 }
@@ -281,7 +288,7 @@ fn searches_with_an_index_equal_those_without() {
             0..=4 => changes += u64::from(change(&fs, &mut random).is_some()),
             5 => {
                 let group_bytes = [1, 100, 1_000][random.below(3)];
-                pass_with_groups(&fs, &Policy::default(), random.below(2) == 0, group_bytes);
+                pass_with_groups(&fs, &with_index(), random.below(2) == 0, group_bytes);
             }
             _ => {
                 let args = request(&mut random);
@@ -302,21 +309,21 @@ fn an_index_is_used_and_follows_changes() {
     let args = search("get_unchecked_of_nothing");
     let files = (DIRECTORIES.len() * FILES) as u64;
     assert_eq!(compared(&fs, &args, &String::new).1, 0);
-    let added = pass(&fs, &Policy::default(), false);
+    let added = pass(&fs, &with_index(), false);
     assert_eq!((added.added, added.unsettled), (files, 0));
     let (_, unopened) = compared(&fs, &args, &String::new);
     // The search and the replacement each read some files before they open the index.
     assert!(unopened >= 2 * (files - 33), "{unopened} of {files}");
-    assert_eq!(pass(&fs, &Policy::default(), true), Update::default(), "nothing is left");
+    assert_eq!(pass(&fs, &with_index(), true), Update::default(), "nothing is left");
     // A file that was just changed is read, and not indexed.
     let dir = open_dir(&fs, "d").unwrap();
     let file = fs.open_file(&dir, "f9", Open::Write).unwrap();
     fs.write(&file, 0, b"get_unchecked_of_nothing").unwrap();
     let (answer, _) = compared(&fs, &args, &String::new);
     assert!(answer.contains("d/f9"), "{answer}");
-    assert_eq!(pass(&fs, &Policy::default(), false).unsettled, 1);
+    assert_eq!(pass(&fs, &with_index(), false).unsettled, 1);
     advance(2 * SECOND + 1);
-    assert_eq!(pass(&fs, &Policy::default(), false).added, 1);
+    assert_eq!(pass(&fs, &with_index(), false).added, 1);
     let (answer, _) = compared(&fs, &args, &String::new);
     assert!(answer.contains("d/f9"), "{answer}");
 }
@@ -325,22 +332,32 @@ fn an_index_is_used_and_follows_changes() {
 fn files_in_parts_are_all_added() {
     let mut random = Random(2);
     let fs = tree(&mut random);
-    let added = pass(&fs, &Policy::default(), true);
+    let added = pass(&fs, &with_index(), true);
     assert_eq!(added.added, (DIRECTORIES.len() * FILES) as u64);
-    assert_eq!(pass(&fs, &Policy::default(), false), Update::default());
+    assert_eq!(pass(&fs, &with_index(), false), Update::default());
 }
 
 #[test]
 fn the_policy_limits_and_removes_the_index() {
     let mut random = Random(3);
     let fs = tree(&mut random);
-    let mut policy = Policy::default();
+    let mut policy = with_index();
     policy.rules.index.max_bytes = 0;
     assert_eq!(pass(&fs, &policy, false).added, 0);
-    pass(&fs, &Policy::default(), false);
-    assert!(!fs.index().is_empty());
-    pass(&fs, &without_index(), false);
-    assert!(fs.index().is_empty());
+    assert_eq!(pass(&fs, &Policy::default(), false).unsettled, (DIRECTORIES.len() * FILES) as u64);
+    let has_index = |policy: &Policy| {
+        pass(&fs, &with_index(), false);
+        assert!(!fs.index().is_empty());
+        pass(&fs, policy, false);
+        !fs.index().is_empty()
+    };
+    assert!(!has_index(&policy) && !has_index(&without_index()) && has_index(&with_index()));
+    // A call with less memory reads, and so keeps, fewer files.
+    policy = with_index();
+    policy.rules.limits.max_memory_bytes = 256 * 50;
+    assert!(!has_index(&policy));
+    let added = pass(&fs, &policy, false).added;
+    assert!((1..=50).contains(&added), "{added}");
 }
 
 #[test]
@@ -360,7 +377,7 @@ fn hidden_files_are_never_in_the_index() {
         );
     }
     advance(60 * SECOND);
-    let mut policy = Policy::default();
+    let mut policy = with_index();
     policy.rules.blocked_extensions = vec![".key".to_owned()];
     assert_eq!(pass(&fs, &policy, false).added, 1);
 }
@@ -369,7 +386,7 @@ fn hidden_files_are_never_in_the_index() {
 fn a_damaged_index_is_a_slow_search() {
     let mut random = Random(4);
     let fs = tree(&mut random);
-    pass(&fs, &Policy::default(), false);
+    pass(&fs, &with_index(), false);
     let names = fs.index();
     assert_eq!(names.len(), 1);
     let whole = fs.index_file(&names[0]);
@@ -380,13 +397,13 @@ fn a_damaged_index_is_a_slow_search() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1 << (at % 8);
         fs.set_index_file(&names[0], &damaged);
-        assert_eq!(answer(&fs, &Policy::default(), &args), expected, "byte {at}");
+        assert_eq!(answer(&fs, &with_index(), &args), expected, "byte {at}");
         fs.set_index_file(&names[0], &whole[..at]);
-        assert_eq!(answer(&fs, &Policy::default(), &args), expected, "{at} bytes");
+        assert_eq!(answer(&fs, &with_index(), &args), expected, "{at} bytes");
     }
     fs.set_index_file(&names[0], b"something else");
     // The next pass replaces a damaged segment.
-    assert_eq!(pass(&fs, &Policy::default(), false).added, (DIRECTORIES.len() * FILES) as u64);
+    assert_eq!(pass(&fs, &with_index(), false).added, (DIRECTORIES.len() * FILES) as u64);
     assert!(compared(&fs, &search("of_nothing"), &String::new).1 > 0);
     // The lists of one segment are checked in each pass.
     let name = fs.index().remove(0);
@@ -394,7 +411,7 @@ fn a_damaged_index_is_a_slow_search() {
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
     fs.set_index_file(&name, &damaged);
-    assert_eq!(pass(&fs, &Policy::default(), false).added, (DIRECTORIES.len() * FILES) as u64);
+    assert_eq!(pass(&fs, &with_index(), false).added, (DIRECTORIES.len() * FILES) as u64);
 }
 
 #[test]
@@ -404,7 +421,7 @@ fn segments_do_not_accumulate() {
     for _ in 0..100 {
         change(&fs, &mut random);
         advance(3 * SECOND);
-        pass(&fs, &Policy::default(), false);
+        pass(&fs, &with_index(), false);
         assert!(fs.index().len() <= 12, "{:?}", fs.index());
     }
 }
@@ -412,7 +429,7 @@ fn segments_do_not_accumulate() {
 #[test]
 fn a_foreign_position_is_refused() {
     let fs = tree(&mut Random(6));
-    let policy = Policy::default();
+    let policy = with_index();
     let workspace = Workspace::open(&fs, &policy).unwrap();
     assert!(update(&workspace, Some("x"), 10).is_err());
 }

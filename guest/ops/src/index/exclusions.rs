@@ -7,7 +7,7 @@ use paddock_types::request::Grep;
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 
-use super::segments::{OpenSegment, Segments};
+use super::segments::{OpenSegment, Segments, max_files};
 use super::stamp_map::StampMap;
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
@@ -16,9 +16,6 @@ const FILES_BEFORE_INDEX: u32 = 32;
 /// index, and number of these.
 const MISSES: u32 = 32;
 const UNCHECKED_FILES: u32 = 256;
-
-/// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
-const MEMORY_PER_FILE: u64 = 256;
 
 /// Number of files after which the index is not read further if it is of no use for the search.
 const SAMPLE_FILES: usize = 1_000;
@@ -119,12 +116,11 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     }
     let mut files = StampMap::default();
     let mut excluded = 0;
-    let max_files = usize::try_from(workspace.policy.limits.max_memory_bytes / MEMORY_PER_FILE).unwrap_or(usize::MAX);
     for name in segments.names() {
         // A damaged segment excludes no file.
         let Some(open) = segments.segment(&name) else { continue };
         let Some(groups) = matching_groups(&plan, &segments, &open) else { continue };
-        if files.len() + open.segment.len() > max_files {
+        if files.len() + open.segment.len() > max_files(workspace) {
             break;
         }
         for IndexedFile { stamp, bytes, content } in open.segment.files() {

@@ -13,6 +13,14 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum number of segments that a search opens.
 const MAX_SEGMENTS: usize = 4_096;
 
+/// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
+const MEMORY_PER_FILE: u64 = 256;
+
+/// Returns the maximum number of files in the index.
+pub fn max_files(workspace: &Workspace<'_>) -> usize {
+    usize::try_from(workspace.policy.limits.max_memory_bytes / MEMORY_PER_FILE).unwrap_or(usize::MAX)
+}
+
 /// The directory of the index.
 pub struct Segments<'w> {
     fs: &'w dyn Filesystem,

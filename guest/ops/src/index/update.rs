@@ -8,15 +8,20 @@ use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
-use super::segments::Segments;
+use super::segments::{Segments, max_files};
 use super::stamp_map::StampMap;
 
 const OPERATION: &str = "index";
-/// Time within which a file can change again without a change of its times.
-const SETTLING_NANOSECONDS: u128 = 2_000_000_000;
-/// Age of a change below which pages that a program changed through a memory map may wait to be written back, by default for
-/// up to 35 s on Linux. Until then, the program can change these pages again and the times of the file stay the same.
-const WRITTEN_BACK_NANOSECONDS: u128 = 60_000_000_000;
+/// Minimum age of an indexed change in seconds, whatever the policy says: within the resolution of the clock, a file can
+/// change again without a change of its times.
+const MIN_AGE_SECONDS: u64 = 2;
+/// Number of parts of the time for reading the index that a part of a pass takes at least for its files.
+const READING_FACTOR: u64 = 2;
+/// Estimated bytes of the index for a file without its text, for the bytes of text of one byte of the index, and for a
+/// segment.
+const BYTES_PER_FILE: u64 = 40;
+const TEXT_PER_BYTE: u64 = 20;
+const SEGMENT_BYTES: u64 = 32 * 1024;
 /// Files of this size are not indexed: a line that is too long is counted by a search.
 const MAX_FILE_BYTES: u64 = MAX_LINE as u64;
 /// Number of files between two checks of the time.
@@ -34,7 +39,7 @@ const NEW: u32 = u32::MAX;
 pub struct Update {
     /// Number of files that were added.
     pub added: u64,
-    /// Number of files that cannot be added yet, because they were changed less than 2 seconds ago.
+    /// Number of files that cannot be added yet, because they were changed too short a time ago.
     pub unsettled: u64,
     /// Start of the next part; `None` at the end of the pass.
     pub next: Option<String>,
@@ -153,6 +158,7 @@ impl<'w> Pass<'w> {
         builder: SegmentBuilder,
     ) -> Self {
         let fs = workspace.fs;
+        let start_ms = fs.clock_ms();
         let mut pass = Self {
             workspace,
             segments,
@@ -162,16 +168,20 @@ impl<'w> Pass<'w> {
             builder,
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
             index_bytes: 0,
-            deadline_ms: fs.clock_ms().saturating_add(time_ms),
+            deadline_ms: u64::MAX,
             files: 0,
             is_over: false,
             update: Update::default(),
         };
         pass.read_segments();
+        // Otherwise a pass over a large index would consist of its reading.
+        let now_ms = fs.clock_ms();
+        let reading_ms = now_ms.saturating_sub(start_ms);
+        pass.deadline_ms = now_ms.saturating_add(time_ms.max(reading_ms.saturating_mul(READING_FACTOR)));
         pass
     }
 
-    /// Reads the files of all segments, and removes damaged segments. At the start of a pass, one segment is read
+    /// Reads the files of all segments, and removes damaged segments and those beyond the limits. At the start of a pass, one segment is read
     /// whole, so that damage to its lists is found after some passes.
     fn read_segments(&mut self) {
         let names = self.segments.names();
@@ -186,6 +196,12 @@ impl<'w> Pass<'w> {
                 self.segments.remove(&name);
                 continue;
             };
+            let is_within = self.index_bytes + open.bytes <= self.workspace.policy.index.max_bytes
+                && self.known_files.len() + open.segment.len() <= max_files(self.workspace);
+            if !is_within {
+                self.segments.remove(&name);
+                continue;
+            }
             self.index_bytes += open.bytes;
             let number = u32::try_from(self.known_segments.len()).unwrap_or(NEW);
             for file in open.segment.files() {
@@ -247,7 +263,7 @@ impl<'w> Pass<'w> {
                 let known = usize::try_from(*segment).ok().and_then(|index| self.known_segments.get_mut(index));
                 known.into_iter().for_each(|known| known.found += 1);
             }
-            None if self.index_bytes >= self.workspace.policy.index.max_bytes => {}
+            None if self.is_full() => {}
             None => {
                 // A file that cannot be read is skipped, as in a search.
                 if self.add_file(dir, name, stamp).is_err() {
@@ -257,19 +273,21 @@ impl<'w> Pass<'w> {
         }
     }
 
+    /// Returns whether the index, with a segment for the new files, has the maximum size or number of files.
+    fn is_full(&self) -> bool {
+        let max_bytes = self.workspace.policy.index.max_bytes;
+        self.index_bytes + SEGMENT_BYTES >= max_bytes || self.known_files.len() >= max_files(self.workspace)
+    }
+
     /// Adds a file whose content was settled when it was read, and which has the same stamp afterwards.
     fn add_file(&mut self, dir: &Dir, name: &str, stamp: Stamp) -> FsResult<()> {
         let fs = self.workspace.fs;
         let file = fs.open_file(dir, name, Open::Read)?;
         let (stat, now) = (fs.stat_file(&file)?, fs.now());
-        let is_older = |age| [stat.modified, stat.changed].iter().all(|change| is_older(*change, now, age));
-        if !is_older(SETTLING_NANOSECONDS) {
+        let age = self.workspace.policy.index.min_age_seconds.max(MIN_AGE_SECONDS);
+        if [stat.modified, stat.changed].iter().any(|change| !is_older(*change, now, age)) {
             self.update.unsettled += 1;
             return Ok(());
-        }
-        if !is_older(WRITTEN_BACK_NANOSECONDS) {
-            // After this, the next change through a memory map changes the times.
-            fs.sync_file(&file)?;
         }
         let content = if stat.size < MAX_FILE_BYTES { self.read(file)? } else { Read::Other };
         if fs.stamp(dir, name) != Some(stamp.0) {
@@ -282,7 +300,7 @@ impl<'w> Pass<'w> {
             Read::Other => self.builder.add_unknown(stamp),
         }
         self.known_files.insert(stamp, NEW);
-        self.index_bytes += stat.size.min(MAX_FILE_BYTES) / 20;
+        self.index_bytes += BYTES_PER_FILE + stat.size.min(MAX_FILE_BYTES) / TEXT_PER_BYTE;
         self.update.added += 1;
         Ok(())
     }
@@ -311,9 +329,10 @@ impl<'w> Pass<'w> {
         self.position.found = known.map(|known| (known.name.clone(), known.found)).collect();
         if !self.builder.is_empty() {
             let added = usize::try_from(self.update.added).unwrap_or(usize::MAX);
-            // If the segment cannot be stored, the next pass adds its files.
-            if let Ok(name) = self.segments.add(self.builder.finish()) {
-                self.position.found.push((name, added));
+            match self.segments.add(self.builder.finish()) {
+                Ok(name) => self.position.found.push((name, added)),
+                // The pass ends, because the next segment would not be stored either. A later pass tries again.
+                Err(_) => return Update { added: 0, next: None, ..self.update },
             }
         }
         if self.is_over {
@@ -355,8 +374,8 @@ fn tidy(segments: &Segments<'_>, known: &[KnownSegment]) {
     small.iter().for_each(|known| segments.remove(&known.name));
 }
 
-/// Returns whether the time of a change is known and more than `age` nanoseconds ago.
-fn is_older(change: Option<Time>, now: Time, age: u128) -> bool {
+/// Returns whether the time of a change is known and more than `age` seconds ago.
+fn is_older(change: Option<Time>, now: Time, age: u64) -> bool {
     let nanoseconds = |time: Time| u128::from(time.seconds) * 1_000_000_000 + u128::from(time.nanoseconds);
     change.is_some_and(|change| nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age))
 }

@@ -17,10 +17,10 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
 
 /**
  * Types of file systems that change the times of a file with every change of the file (`linux/magic.h`): ext2 to ext4, XFS,
- * Btrfs, F2FS, bcachefs, ZFS, overlayfs. Network file systems report times from a cache, and `tmpfs` does not change them at
- * a write through a memory map.
+ * Btrfs, F2FS, bcachefs, ZFS. Network file systems report times from a cache, `tmpfs` does not change them at a write through
+ * a memory map, and the layers of overlayfs can be of any kind.
  */
-const CHANGE_RECORDING = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x794c7630]);
+const CHANGE_RECORDING = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1]);
 
 /** @typedef {import('./identities.js').Identity} Identity */
 /** @typedef {import('./entry.js').Entry} Entry */

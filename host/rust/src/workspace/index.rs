@@ -1,8 +1,10 @@
 //! Updates of the search index.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Workspace;
+use crate::index::PART_PAUSE;
 use crate::types::ToolError;
 
 /// Result of [`Workspace::update_index`].
@@ -11,7 +13,7 @@ use crate::types::ToolError;
 pub struct IndexUpdate {
     /// Number of files that were added.
     pub added: u64,
-    /// Number of files that were not added because they were changed less than 2 seconds ago.
+    /// Number of files that were not added because they were changed in the time `index.min_age_seconds` of the policy.
     pub unsettled: u64,
     /// Whether all files were visited.
     pub is_complete: bool,
@@ -37,6 +39,9 @@ impl Workspace {
             update.unsettled += part.unsettled;
             update.is_complete = part.next.is_none();
             start = part.next;
+            if start.is_some() {
+                thread::sleep(PART_PAUSE);
+            }
         }
         Ok(update)
     }
