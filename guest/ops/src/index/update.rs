@@ -377,6 +377,7 @@ fn tidy(segments: &Segments<'_>, known: &[KnownSegment]) {
 /// Returns whether the time of a change is known and more than `age` seconds ago.
 fn is_older(change: Option<Time>, now: Time, age: u64) -> bool {
     let nanoseconds = |time: Time| u128::from(time.seconds) * 1_000_000_000 + u128::from(time.nanoseconds);
+    let age = u128::from(age) * 1_000_000_000;
     change.is_some_and(|change| nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age))
 }
 
