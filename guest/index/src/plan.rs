@@ -3,8 +3,6 @@
 //! The expression is folded as the texts are, without its assertions, and then matches at least the folded forms of its
 //! former matches. `regex-syntax` extracts the literals with which its matches, and those of its parts, begin and end.
 
-use std::collections::BTreeSet;
-
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition,
@@ -47,49 +45,57 @@ impl Plan {
 
     /// Returns the plan with the conditions of the fewest trigrams, as many as the limit allows.
     fn bounded(self) -> Self {
-        if self.grams().len() <= MAX_GRAMS {
+        if self.gram_set().len() <= MAX_GRAMS {
             return self;
         }
         let Self::All(plans) = self else { return Self::Any };
-        let mut sized: Vec<_> = plans.into_iter().map(|plan| (plan.grams().len(), plan)).collect();
-        sized.sort_by_key(|(size, _)| *size);
-        let mut count = 0;
-        let fits = |(size, _): &(usize, Self)| {
-            count += size;
-            count <= MAX_GRAMS
-        };
-        Self::all(sized.into_iter().take_while(fits).map(|(_, plan)| plan))
+        let sizes: Vec<usize> = plans.iter().map(|plan| plan.gram_set().len()).collect();
+        let (mut fitting, mut count) = (Vec::new(), 0);
+        for size in 1..=MAX_GRAMS {
+            for (plan, _) in plans.iter().zip(&sizes).filter(|(_, own)| **own == size) {
+                count += size;
+                if count <= MAX_GRAMS {
+                    fitting.push(plan.clone());
+                }
+            }
+        }
+        Self::all(fitting)
     }
 
     /// Returns the hashes of the plan, each once.
     pub fn grams(&self) -> Vec<u16> {
-        let mut grams = BTreeSet::new();
-        self.collect(&mut grams);
-        grams.into_iter().collect()
+        let grams = self.gram_set();
+        (0..=u16::MAX).filter(|gram| grams.contains(usize::from(*gram))).collect()
     }
 
-    fn collect(&self, grams: &mut BTreeSet<u16>) {
+    fn gram_set(&self) -> NumberSet {
+        let mut grams = NumberSet::none(usize::from(u16::MAX) + 1);
+        self.collect(&mut grams);
+        grams
+    }
+
+    fn collect(&self, grams: &mut NumberSet) {
         match self {
             Self::Any => {}
-            Self::Gram(gram) => drop(grams.insert(*gram)),
+            Self::Gram(gram) => grams.insert(usize::from(*gram)),
             Self::All(plans) | Self::One(plans) => plans.iter().for_each(|plan| plan.collect(grams)),
         }
     }
 
     /// Returns the groups of files that satisfy the plan, given the groups with each trigram. A trigram that is not in
     /// `rows` is in every group.
-    pub fn groups(&self, count: usize, rows: &[(u16, GroupSet)]) -> GroupSet {
+    pub fn groups(&self, count: usize, rows: &[(u16, NumberSet)]) -> NumberSet {
         match self {
-            Self::Any => GroupSet::all(count),
+            Self::Any => NumberSet::all(count),
             Self::Gram(gram) => {
                 let row = rows.iter().find(|(of, _)| of == gram);
-                row.map_or_else(|| GroupSet::all(count), |(_, groups)| groups.clone())
+                row.map_or_else(|| NumberSet::all(count), |(_, groups)| groups.clone())
             }
-            Self::All(plans) => plans.iter().fold(GroupSet::all(count), |mut groups, plan| {
+            Self::All(plans) => plans.iter().fold(NumberSet::all(count), |mut groups, plan| {
                 groups.combine(&plan.groups(count, rows), |own, other| own & other);
                 groups
             }),
-            Self::One(plans) => plans.iter().fold(GroupSet::none(count), |mut groups, plan| {
+            Self::One(plans) => plans.iter().fold(NumberSet::none(count), |mut groups, plan| {
                 groups.combine(&plan.groups(count, rows), |own, other| own | other);
                 groups
             }),
@@ -97,7 +103,7 @@ impl Plan {
     }
 
     /// Returns the condition that all conditions hold, without some of them if there are too many.
-    fn all(plans: impl IntoIterator<Item = Self>) -> Self {
+    fn all(plans: Vec<Self>) -> Self {
         let mut parts = Vec::new();
         for plan in plans {
             match plan {
@@ -136,42 +142,45 @@ fn add(parts: &mut Vec<Plan>, plan: Plan) {
     }
 }
 
-/// A set of the groups of a segment.
+/// A set of numbers below a bound: groups of a segment, or hashes of trigrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupSet {
+pub struct NumberSet {
     words: Vec<u64>,
-    count: usize,
 }
 
-impl GroupSet {
-    /// Creates an empty set of `count` possible groups.
-    pub fn none(count: usize) -> Self {
-        Self { words: vec![0; count.div_ceil(64)], count }
+impl NumberSet {
+    /// Creates an empty set of numbers below `bound`.
+    pub fn none(bound: usize) -> Self {
+        Self { words: vec![0; bound.div_ceil(64)] }
     }
 
-    /// Creates a set with all of `count` groups.
-    pub fn all(count: usize) -> Self {
-        Self { words: vec![u64::MAX; count.div_ceil(64)], count }
+    /// Creates the set of all numbers below `bound`.
+    pub fn all(bound: usize) -> Self {
+        let mut words = vec![u64::MAX; bound.div_ceil(64)];
+        if let Some(last) = words.last_mut() {
+            *last >>= bound.wrapping_neg() % 64;
+        }
+        Self { words }
     }
 
-    /// Adds a group. A group beyond the possible ones is ignored.
-    pub fn insert(&mut self, group: usize) {
-        if let Some(word) = self.words.get_mut(group / 64) {
-            *word |= 1 << (group % 64);
+    /// Adds a number below the bound.
+    pub fn insert(&mut self, number: usize) {
+        if let Some(word) = self.words.get_mut(number / 64) {
+            *word |= 1 << (number % 64);
         }
     }
 
-    /// Returns whether the set contains a group.
-    pub fn contains(&self, group: usize) -> bool {
-        group < self.count && self.words.get(group / 64).is_some_and(|word| word >> (group % 64) & 1 == 1)
+    /// Returns whether the set contains a number.
+    pub fn contains(&self, number: usize) -> bool {
+        self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Returns the number of groups in the set.
+    /// Returns how many numbers are in the set.
     pub fn len(&self) -> usize {
-        (0..self.count).filter(|group| self.contains(*group)).count()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Returns whether no group is in the set.
+    /// Returns whether no number is in the set.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -219,7 +228,7 @@ fn literals(expression: &Hir, kind: ExtractKind) -> Plan {
 fn contains(literal: &[u8]) -> Plan {
     // Trigrams in equal distances are as selective as all of them.
     let step = literal.len().div_ceil(MAX_LITERAL_GRAMS).max(1);
-    Plan::all(grams::of(literal).step_by(step).map(Plan::Gram))
+    Plan::all(grams::of(literal).step_by(step).map(Plan::Gram).collect())
 }
 
 /// Returns the expression for folded text, without assertions and groups.
@@ -310,7 +319,7 @@ mod tests {
         check("x*abcd[0-9]+wxy+", &Plan::all(vec![of_text("abcd"), of_text("wxy")]));
         let admits = |pattern: &str, text: &str| {
             let own: Vec<u16> = grams::of(text.as_bytes()).collect();
-            let row = |gram| (gram, if own.contains(&gram) { GroupSet::all(1) } else { GroupSet::none(1) });
+            let row = |gram| (gram, if own.contains(&gram) { NumberSet::all(1) } else { NumberSet::none(1) });
             let plan = plan(pattern);
             plan.groups(1, &plan.grams().into_iter().map(row).collect::<Vec<_>>()).contains(0)
         };

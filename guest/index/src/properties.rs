@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use regex::bytes::RegexBuilder;
 
 use crate::grams::GramSet;
-use crate::plan::{GroupSet, Plan};
+use crate::plan::{NumberSet, Plan};
 use crate::segment::{Content, GROUP_BYTES, HEADER_BYTES, Header, Segment, SegmentBuilder, Stamp, merge};
 
 fn grams(text: &[u8]) -> Vec<u16> {
@@ -18,7 +18,7 @@ fn grams(text: &[u8]) -> Vec<u16> {
 /// Returns whether a text satisfies a plan, by a segment of this file alone.
 fn is_candidate(plan: &Plan, text: &[u8]) -> bool {
     let own = grams(text);
-    let row = |gram: u16| if own.contains(&gram) { GroupSet::all(1) } else { GroupSet::none(1) };
+    let row = |gram: u16| if own.contains(&gram) { NumberSet::all(1) } else { NumberSet::none(1) };
     let rows: Vec<_> = plan.grams().into_iter().map(|gram| (gram, row(gram))).collect();
     plan.groups(1, &rows).contains(0)
 }
@@ -93,7 +93,7 @@ fn open(bytes: &[u8]) -> Option<Segment> {
     Segment::read(bytes.get(..header.head_bytes())?.to_vec(), header)
 }
 
-fn row(segment: &Segment, bytes: &[u8], gram: u16) -> Option<GroupSet> {
+fn row(segment: &Segment, bytes: &[u8], gram: u16) -> Option<NumberSet> {
     let block = segment.block(gram)?;
     segment.groups_with(gram, bytes.get(block.start as usize..block.end as usize)?)
 }
@@ -218,7 +218,7 @@ fn damage_is_detected() {
         (0..9).map(|number| format!("text number {number} of several").repeat(2_000).into_bytes()).collect();
     let whole = segment(&texts);
     let segment = open(&whole).unwrap();
-    let rows = |bytes: &[u8]| -> Option<Vec<GroupSet>> {
+    let rows = |bytes: &[u8]| -> Option<Vec<NumberSet>> {
         let segment = open(bytes)?;
         (0..=u16::MAX).step_by(32).map(|gram| row(&segment, bytes, gram)).collect()
     };

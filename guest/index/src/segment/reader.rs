@@ -7,7 +7,7 @@ use super::{
     MAX_FILES, MAX_GROUPS, Stamp, VERSION, head_checksum, width,
 };
 use crate::bits::BitReader;
-use crate::plan::GroupSet;
+use crate::plan::NumberSet;
 
 /// The header of a segment.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl Segment {
     }
 
     /// Returns the groups that contain a trigram, from the bytes of its block. Returns `None` if the block is damaged.
-    pub fn groups_with(&self, gram: u16, block: &[u8]) -> Option<GroupSet> {
+    pub fn groups_with(&self, gram: u16, block: &[u8]) -> Option<NumberSet> {
         let (_, checksum) = self.directory_entry(usize::from(gram) / BLOCK_GRAMS)?;
         if rawzip::crc32(block) != checksum {
             return None;
@@ -107,9 +107,9 @@ impl Segment {
         for _ in 0..usize::from(gram) % BLOCK_GRAMS {
             self.read_list(&mut reader, |_| {})?;
         }
-        let mut groups = GroupSet::none(self.groups());
+        let mut groups = NumberSet::none(self.groups());
         let is_all = self.read_list(&mut reader, |group| groups.insert(group))?;
-        Some(if is_all { GroupSet::all(self.groups()) } else { groups })
+        Some(if is_all { NumberSet::all(self.groups()) } else { groups })
     }
 
     /// Reads a list. Returns true if it stands for all groups.

@@ -1,6 +1,6 @@
 //! Files that a search need not read, because they cannot match according to the index.
 
-use paddock_index::plan::{GroupSet, Plan};
+use paddock_index::plan::{NumberSet, Plan};
 use paddock_index::segment::{Content, IndexedFile, Stamp};
 use paddock_search::matcher::{self, Groups};
 use paddock_types::request::Grep;
@@ -147,7 +147,7 @@ fn is_selective(excluded: usize, files: usize) -> bool {
 }
 
 /// Returns the groups of a segment that may match; `None` if the segment is damaged.
-fn matching_groups(plan: &Plan, segments: &Segments<'_>, open: &OpenSegment) -> Option<GroupSet> {
+fn matching_groups(plan: &Plan, segments: &Segments<'_>, open: &OpenSegment) -> Option<NumberSet> {
     let mut rows = Vec::new();
     for gram in plan.grams() {
         let block = segments.block(open, gram)?;
