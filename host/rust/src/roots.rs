@@ -33,6 +33,7 @@ pub(crate) struct Roots {
     pub(crate) state: Option<StateDir>,
     /// Locks of the mounts, which a change of the mounts holds in addition to that of the state directory.
     pub(crate) tree_locks: Option<TreeLocks>,
+    /// Runs before each change. If it fails, nothing is changed.
     pub(crate) change_check: Option<ChangeCheck>,
     /// The overlay that receives changes instead of the mounts, and contains the state directory.
     pub(crate) overlay: Option<OverlayDir>,
