@@ -21,8 +21,6 @@ mod reader;
 pub use builder::{GROUP_BYTES, SegmentBuilder, merge};
 pub use reader::{Header, Segment};
 
-use std::hash::{Hash, Hasher};
-
 use crate::grams::GRAMS;
 
 /// Maximum number of files of a segment.
@@ -47,14 +45,6 @@ const UNKNOWN: u16 = u16::MAX - 1;
 /// Hash of the device, inode, size and times of a file, as the host reports it. Equal stamps mean equal content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub [u64; 2]);
-
-impl Hash for Stamp {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        // A part of a hash is a hash.
-        let Self([lower, _]) = self;
-        hasher.write_u64(*lower);
-    }
-}
 
 /// A file of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

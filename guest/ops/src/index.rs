@@ -1,6 +1,6 @@
 //! The search index in the state directory. [`update`] adds files to it, and [`exclusions`] exclude files from a search.
 
 pub mod exclusions;
+mod file_table;
 mod segments;
-mod stamp_map;
 pub mod update;

@@ -7,8 +7,8 @@ use paddock_types::request::Grep;
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 
+use super::file_table::FileTable;
 use super::segments::{OpenSegment, Segments, max_files};
-use super::stamp_map::StampMap;
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
 const FILES_BEFORE_INDEX: u32 = 32;
@@ -20,7 +20,7 @@ const UNCHECKED_FILES: u32 = 256;
 /// Number of files after which the index is not read further if it is of no use for the search.
 const SAMPLE_FILES: usize = 1_000;
 const BINARY: u32 = 1 << 31;
-const TO_BE_READ: u32 = u32::MAX;
+const TO_BE_READ: u32 = u32::MAX - 1;
 
 /// The files that a search need not read.
 pub struct Exclusions<'w> {
@@ -40,7 +40,7 @@ enum Index {
 struct OpenIndex {
     /// For each indexed file that need not be read, the number of its bytes, plus [`BINARY`] for a binary file; for each
     /// other indexed file [`TO_BE_READ`].
-    files: StampMap,
+    files: FileTable,
     /// Number of consecutive files that are not in the index.
     misses: u32,
     /// Number of next files for which the index is not used.
@@ -97,7 +97,7 @@ impl OpenIndex {
             self.unchecked_files -= 1;
             return None;
         }
-        let file = stamp().and_then(|stamp| self.files.get(&stamp).copied());
+        let file = stamp().and_then(|stamp| self.files.get(&stamp));
         self.misses = if file.is_some() { 0 } else { self.misses + 1 };
         if self.misses == MISSES {
             // After these files, a single miss is enough for more of them.
@@ -114,9 +114,11 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     if plan == Plan::Any {
         return None;
     }
-    let mut files = StampMap::default();
+    let names = segments.names();
+    let count = segments.count_files(&names).min(max_files(workspace));
+    let mut files = FileTable::with_capacity(count);
     let mut excluded = 0;
-    for name in segments.names() {
+    for name in names {
         // A damaged segment excludes no file.
         let Some(open) = segments.segment(&name) else { continue };
         let Some(groups) = matching_groups(&plan, &segments, &open) else { continue };
@@ -131,7 +133,7 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
                 Content::Unknown => TO_BE_READ,
             };
             excluded += usize::from(file != TO_BE_READ);
-            files.insert(stamp, file);
+            files.insert(&stamp, file);
         }
         if files.len() >= SAMPLE_FILES && !is_selective(excluded, files.len()) {
             return None;

@@ -58,13 +58,25 @@ impl<'w> Segments<'w> {
         names
     }
 
+    /// Returns the number of files that these segments have by their headers.
+    pub fn count_files(&self, names: &[String]) -> usize {
+        let count = |name: &String| Some(self.header(name)?.1.files());
+        names.iter().filter_map(count).sum()
+    }
+
     /// Opens a segment. Returns `None` if it is damaged or cannot be read.
     pub fn segment(&self, name: &str) -> Option<OpenSegment> {
+        let (file, header, bytes) = self.header(name)?;
+        let segment = Segment::read(self.read(&file, 0, header.head_bytes())?, header)?;
+        Some(OpenSegment { file, segment, bytes })
+    }
+
+    /// Opens the file of a segment, and returns it with its header and its size.
+    fn header(&self, name: &str) -> Option<(File, Header, u64)> {
         let file = self.fs.open_file(&self.dir, name, Open::Read).ok()?;
         let bytes = self.fs.stat_file(&file).ok()?.size;
         let header = Header::read(&self.read(&file, 0, HEADER_BYTES)?, bytes).filter(|_| bytes <= MAX_BYTES)?;
-        let segment = Segment::read(self.read(&file, 0, header.head_bytes())?, header)?;
-        Some(OpenSegment { file, segment, bytes })
+        Some((file, header, bytes))
     }
 
     /// Reads the block of the lists in which a trigram is.

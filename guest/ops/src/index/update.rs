@@ -8,8 +8,8 @@ use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
+use super::file_table::FileTable;
 use super::segments::{Segments, max_files};
-use super::stamp_map::StampMap;
 
 const OPERATION: &str = "index";
 /// Minimum age of an indexed change in seconds, whatever the policy says: within the resolution of the clock, a file can
@@ -32,7 +32,7 @@ const SMALL_BYTES: u64 = 256 * 1024;
 const MAX_SMALL_SEGMENTS: usize = 8;
 const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_MERGED_FILES: usize = 15_000;
-const NEW: u32 = u32::MAX;
+const NEW: u32 = u32::MAX - 1;
 
 /// Result of a part of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ struct Pass<'w> {
     position: Position,
     known_segments: Vec<KnownSegment>,
     /// For each indexed file the index of its segment; [`NEW`] for the segment that is being made.
-    known_files: StampMap,
+    known_files: FileTable,
     builder: SegmentBuilder,
     source: Source<'w>,
     /// Size of the index in bytes, estimated for the segment that is being made.
@@ -164,7 +164,7 @@ impl<'w> Pass<'w> {
             segments,
             position,
             known_segments: Vec::new(),
-            known_files: StampMap::default(),
+            known_files: FileTable::with_capacity(0),
             builder,
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
             index_bytes: 0,
@@ -185,6 +185,7 @@ impl<'w> Pass<'w> {
     /// whole, so that damage to its lists is found after some passes.
     fn read_segments(&mut self) {
         let names = self.segments.names();
+        self.known_files = FileTable::with_capacity(self.segments.count_files(&names).min(max_files(self.workspace)));
         let is_start = self.position.root == 0 && self.position.path.is_empty();
         let checked = is_start.then(|| self.workspace.fs.random() as usize % names.len().max(1));
         if is_start {
@@ -205,7 +206,7 @@ impl<'w> Pass<'w> {
             self.index_bytes += open.bytes;
             let number = u32::try_from(self.known_segments.len()).unwrap_or(NEW);
             for file in open.segment.files() {
-                self.known_files.insert(file.stamp, number);
+                self.known_files.insert(&file.stamp, number);
             }
             let found = self.position.found.iter().find(|(known, _)| *known == name).map_or(0, |(_, found)| *found);
             self.known_segments.push(KnownSegment { name, bytes: open.bytes, files: open.segment.len(), found });
@@ -260,7 +261,7 @@ impl<'w> Pass<'w> {
         let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else { return };
         match self.known_files.get(&stamp) {
             Some(segment) => {
-                let known = usize::try_from(*segment).ok().and_then(|index| self.known_segments.get_mut(index));
+                let known = usize::try_from(segment).ok().and_then(|index| self.known_segments.get_mut(index));
                 known.into_iter().for_each(|known| known.found += 1);
             }
             None if self.is_full() => {}
@@ -299,7 +300,7 @@ impl<'w> Pass<'w> {
             Read::Binary(bytes) => self.builder.add_binary(stamp, bytes),
             Read::Other => self.builder.add_unknown(stamp),
         }
-        self.known_files.insert(stamp, NEW);
+        self.known_files.insert(&stamp, NEW);
         self.index_bytes += BYTES_PER_FILE + stat.size.min(MAX_FILE_BYTES) / TEXT_PER_BYTE;
         self.update.added += 1;
         Ok(())
