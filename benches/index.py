@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Searches with the search index beside ripgrep, and beside the same searches without the index, in turns.
+
+`benches/index.py PADDOCK TREE [--threads N] [--runs N]` searches an existing tree. With `--generate FILES`, it first writes
+files of 4 KB of words to TREE, which takes about a minute for a million files, and waits until they can be indexed. Prints
+the median times, their ratios, the size of the index and the peak memory. Needs `rg`, on Linux.
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+WITHOUT = ["--set", "index.enabled=false"]
+# A word that no file has, and one that many files of source code have.
+SELECTIVE, UNSELECTIVE = "zebra_quartz_needle", "return"
+
+
+class Kept:
+    """A process that makes one call for each line."""
+
+    def __init__(self, paddock, tree, state, threads, *more):
+        command = [paddock, "batch", "--root", tree, "--state-dir", state, "--threads", str(threads), *more]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def search(self, pattern):
+        call = {"tool": "grep", "arguments": {"pattern": pattern, "output": "count", "limit": 1}}
+        self.process.stdin.write(json.dumps(call) + "\n")
+        self.process.stdin.flush()
+        outcome = json.loads(self.process.stdout.readline())
+        assert outcome["ok"], outcome
+
+    def peak_mb(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def ripgrep(tree, threads, pattern):
+    subprocess.run(["rg", "-j", str(threads), "-c", pattern, tree], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def medians(runs, *works):
+    """Returns the median time of each of the functions in milliseconds, which are called in turns. The first turn does not count."""
+    times = [[] for _ in works]
+    for run in range(runs + 1):
+        for work, own in zip(works, times):
+            start = time.perf_counter()
+            work()
+            if run > 0:
+                own.append((time.perf_counter() - start) * 1000)
+    return [statistics.median(own) for own in times]
+
+
+def generate(tree, files):
+    words = [f"word{number}" for number in range(20_000)]
+    source = random.Random(1)
+    for number in range(files):
+        directory = tree / f"{number // 10_000:03}" / f"{number // 100 % 100:02}"
+        if number % 100 == 0:
+            directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{number % 100:02}.txt").write_text(" ".join(source.choices(words, k=450))[:4096])
+
+
+def size(directory):
+    return sum(entry.stat().st_size for entry in Path(directory).rglob("*") if entry.is_file() and not entry.is_symlink())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paddock")
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--runs", type=int, default=11)
+    parser.add_argument("--generate", type=int, metavar="FILES")
+    arguments = parser.parse_args()
+    paddock, tree, threads = os.path.abspath(arguments.paddock), arguments.tree.resolve(), arguments.threads
+    if arguments.generate:
+        generate(tree, arguments.generate)
+        time.sleep(61)
+    with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as empty:
+        start = time.perf_counter()
+        added = subprocess.run([paddock, "index", "--root", tree, "--state-dir", state], check=True, capture_output=True)
+        print(f"index: {added.stdout.decode().strip()} in {time.perf_counter() - start:.1f} s")
+        print(f"size: {size(Path(state) / 'index') / size(tree):.3f} of the text")
+        with_index = Kept(paddock, tree, state, threads)
+        without, first = Kept(paddock, tree, state + "/none", threads, *WITHOUT), Kept(paddock, tree, empty, threads)
+        one_call = [paddock, "call", "--root", tree, "--state-dir", state, "--threads", str(threads), "grep"]
+        one_call += [json.dumps({"pattern": SELECTIVE, "output": "count", "limit": 1})]
+        works = {
+            "selective, kept process": (lambda: with_index.search(SELECTIVE), "ripgrep", lambda: ripgrep(tree, threads, SELECTIVE)),
+            "selective, a process each": (
+                lambda: subprocess.run(one_call, check=True, stdout=subprocess.DEVNULL), "ripgrep", lambda: ripgrep(tree, threads, SELECTIVE),
+            ),
+            "unselective": (lambda: with_index.search(UNSELECTIVE), "without the index", lambda: without.search(UNSELECTIVE)),
+            "first search": (lambda: first.search(SELECTIVE), "without the index", lambda: without.search(SELECTIVE)),
+        }
+        for name, (work, beside, other) in works.items():
+            own, its = medians(arguments.runs, work, other)
+            print(f"{name}: {own:.1f} ms, {beside} {its:.1f} ms, ratio {own / its:.2f}")
+        print(f"peak memory: {with_index.peak_mb():.0f} MB, without the index {without.peak_mb():.0f} MB")
+        for kept in (with_index, without, first):
+            kept.close()
+
+
+if __name__ == "__main__":
+    main()
