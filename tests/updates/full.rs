@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use paddock::Workspace;
 use paddock::types::ErrorCode;
@@ -94,9 +95,22 @@ fn on_small_filesystem(options: &str, fill: impl Fn(&Path)) -> Option<(usize, us
         }
         assert!(after.keys().all(|path| !path.contains(".paddock")), "{tool}: {:?}", after.keys());
         fs::remove_dir_all(small.0.path().join("filler")).unwrap();
-        assert!(workspace.call("write_file", r#"{"path": "last.txt", "content": "room"}"#).ok);
+        has_room(&workspace);
     }
     Some((successes, refused))
+}
+
+/// Fails unless a file can be written soon. A process that another test has just started has the descriptors of this one
+/// until it runs its own program, and with them the space of a removed file.
+#[track_caller]
+fn has_room(workspace: &Workspace) {
+    let started = Instant::now();
+    loop {
+        let outcome = workspace.call("write_file", r#"{"path": "last.txt", "content": "room"}"#);
+        let Some(error) = outcome.error else { return };
+        assert!(error.code == ErrorCode::NoSpace && started.elapsed() < Duration::from_secs(10), "{error:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
