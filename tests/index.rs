@@ -169,6 +169,17 @@ fn files_that_changed_in_the_last_minute_are_not_added() {
     assert_eq!((update.added, update.unsettled), (0, FILES as u64 + 2));
 }
 
+/// The time of the last change of its metadata counts, and not only that of its content.
+#[test]
+fn a_file_whose_metadata_changed_is_not_added_at_once() {
+    let Some(fixture) = Fixture::new(|builder| builder) else { return };
+    std::thread::sleep(SETTLING);
+    fs::set_permissions(fixture.path("a/f000"), fs::Permissions::from_mode(0o600)).unwrap();
+    let update = fixture.workspace.update_index(Duration::MAX).unwrap();
+    assert_eq!((update.added, update.unsettled), (FILES as u64 + 1, 1));
+    assert_eq!(fixture.update(), 1);
+}
+
 #[test]
 fn a_search_leaves_no_trace_and_a_damaged_index_is_ignored() {
     let Some(fixture) = Fixture::new(|builder| builder) else { return };

@@ -284,7 +284,8 @@ impl<'w> Pass<'w> {
     fn add_file(&mut self, dir: &Dir, name: &str, stamp: Stamp) -> FsResult<()> {
         let fs = self.workspace.fs;
         let file = fs.open_file(dir, name, Open::Read)?;
-        let (stat, now) = (fs.stat_file(&file)?, fs.now());
+        // By name, because hosts report another time as that of the change of metadata for an open file.
+        let (stat, now) = (fs.stat(dir, name)?, fs.now());
         let age = self.workspace.policy.index.min_age_seconds.max(MIN_AGE_SECONDS);
         if [stat.modified, stat.changed].iter().any(|change| !is_older(*change, now, age)) {
             self.update.unsettled += 1;
