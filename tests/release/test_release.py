@@ -401,6 +401,7 @@ class Platforms(unittest.TestCase):
     def ends(self, commands: str) -> int:
         """Runs commands with the functions of `.ci/platforms-unix`, where the built binary answers everything asked."""
         answers = r'"content":"one\ntwo" "line":2 "ok":true "content":"one\n2" "code":"outside-workspace" "serverInfo"'
+        answers += ' {"added":1,"unsettled":0}'
         with tempfile.TemporaryDirectory() as directory:
             binary = Path(directory) / "target/x86_64-unknown-linux-musl/dist/paddock"
             binary.parent.mkdir(parents=True)
