@@ -174,9 +174,16 @@ fn files_that_changed_in_the_last_minute_are_not_added() {
 fn a_file_whose_metadata_changed_is_not_added_at_once() {
     let Some(fixture) = Fixture::new(|builder| builder) else { return };
     std::thread::sleep(SETTLING);
-    fs::set_permissions(fixture.path("a/f000"), fs::Permissions::from_mode(0o600)).unwrap();
-    let update = fixture.workspace.update_index(Duration::MAX).unwrap();
-    assert_eq!((update.added, update.unsettled), (FILES as u64 + 1, 1));
+    // On a loaded machine, an update can take so long that the file can be added.
+    let is_in_time = |mode: u32| {
+        fs::set_permissions(fixture.path("a/f000"), fs::Permissions::from_mode(mode)).unwrap();
+        let changed = Instant::now();
+        let update = fixture.workspace.update_index(Duration::MAX).unwrap();
+        let is_in_time = changed.elapsed() < Duration::from_millis(1_900);
+        assert!(!is_in_time || update.unsettled == 1, "{update:?}");
+        is_in_time
+    };
+    assert!((0o600..0o620).any(is_in_time));
     assert_eq!(fixture.update(), 1);
 }
 
