@@ -9,7 +9,7 @@ use paddock::serve::hash;
 use serde_json::json;
 
 use super::client::{PATIENCE, Reply, Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, STATELESS, meta};
+use super::mcp_client::{ACCEPT, listen_request};
 
 fn with_limits(limits: &str, more: &str) -> Running {
     let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n", hash(TOKEN));
@@ -176,20 +176,11 @@ fn large_bodies_that_are_no_calls_are_limited() {
 #[test]
 fn subscriptions_count_as_calls_of_the_rate() {
     let server = with_limits("{calls_per_second: 1, streams: 1000}", "");
-    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
-    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
-    let authorization = format!("Bearer {TOKEN}");
-    let headers = [
-        ("authorization", &*authorization),
-        ("accept", ACCEPT),
-        ("mcp-protocol-version", STATELESS),
-        ("mcp-method", "subscriptions/listen"),
-    ];
     let mut statuses = Vec::new();
     let streams: Vec<_> = (0..30)
         .map(|_| {
             let mut stream = server.connect();
-            stream.write_all(request("POST", "/w/notes/mcp", &headers, &listen).as_bytes()).unwrap();
+            stream.write_all(listen_request(TOKEN).as_bytes()).unwrap();
             let mut start = [0; "HTTP/1.1 200".len()];
             stream.read_exact(&mut start).unwrap();
             statuses.push(String::from_utf8_lossy(&start).split_once(' ').unwrap().1.to_owned());

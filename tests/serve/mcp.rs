@@ -9,7 +9,7 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 
 use super::client::{Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta};
+use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta, stateless_request};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -228,19 +228,9 @@ fn a_client_that_disconnects_cancels_its_stateless_call() {
         let text: Vec<u8> = (0..256 << 10).map(|at| if at % 4096 == 4095 { b'\n' } else { letter() }).collect();
         fs::write(server.root().join(format!("{name}.txt")), text).unwrap();
     }
-    let params = json!({"name": "grep", "_meta": meta(),
-        "arguments": {"pattern": "(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]"}});
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let authorization = format!("Bearer {TOKEN}");
-    let headers = [
-        ("authorization", &*authorization),
-        ("accept", ACCEPT),
-        ("mcp-protocol-version", STATELESS),
-        ("mcp-method", "tools/call"),
-        ("mcp-name", "grep"),
-    ];
+    let params = json!({"name": "grep", "arguments": {"pattern": "(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]"}});
     let mut stream = server.connect();
-    stream.write_all(request("POST", "/w/notes/mcp", &headers, &call).as_bytes()).unwrap();
+    stream.write_all(stateless_request(TOKEN, "tools/call", Some("grep"), params).as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(server.call("stat", json!({"path": "."})).status, 429);
     drop(stream);

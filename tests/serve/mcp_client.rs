@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::client::{Reply, Running, TOKEN};
+use super::client::{Reply, Running, TOKEN, request};
 
 pub const STATELESS: &str = "2026-07-28";
 pub const ACCEPT: &str = "application/json, text/event-stream";
@@ -63,6 +63,27 @@ pub fn meta() -> Value {
         "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
     })
+}
+
+/// Returns the text of a request of the stateless revision, with the headers that repeat its method and its tool.
+pub fn stateless_request(token: &str, method: &str, tool: Option<&str>, mut params: Value) -> String {
+    params["_meta"] = meta();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let authorization = format!("Bearer {token}");
+    let headers = [
+        ("authorization", &*authorization),
+        ("accept", ACCEPT),
+        ("mcp-protocol-version", STATELESS),
+        ("mcp-method", method),
+    ];
+    let headers: Vec<_> = headers.into_iter().chain(tool.map(|tool| ("mcp-name", tool))).collect();
+    request("POST", "/w/notes/mcp", &headers, &body)
+}
+
+/// Returns the text of a request for a stream of the changes of `a.txt`.
+pub fn listen_request(token: &str) -> String {
+    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}});
+    stateless_request(token, "subscriptions/listen", None, params)
 }
 
 /// Reads events until the first message. Appends what it has read to `seen`.

@@ -8,7 +8,7 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 
 use super::client::{Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, Http, STATELESS, messages, meta, next_message, start_session, start_session_as};
+use super::mcp_client::{ACCEPT, Http, listen_request, messages, meta, next_message, start_session, start_session_as};
 
 #[test]
 fn log_messages_are_on_the_stream_of_the_session() {
@@ -164,14 +164,8 @@ fn a_subscription_of_a_session_takes_no_capacity_of_calls() {
 pub fn read_streams(server: &Running, token: &str) -> Vec<String> {
     let session = start_session_as(server, token, &json!({}));
     let authorization = format!("Bearer {token}");
-    let common = [("authorization", &*authorization), ("accept", ACCEPT)];
-    let of_session: Vec<_> = common.iter().copied().chain([("mcp-session-id", &*session)]).collect();
-    let names = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
-    let stateless: Vec<_> = common.iter().copied().chain(names).collect();
-    let params = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}, "_meta": meta()});
-    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
-    let requests =
-        [request("GET", "/w/notes/mcp", &of_session, ""), request("POST", "/w/notes/mcp", &stateless, &listen)];
+    let of_session = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let requests = [request("GET", "/w/notes/mcp", &of_session, ""), listen_request(token)];
     let streams = requests.map(|text| {
         let mut stream = server.connect();
         stream.write_all(text.as_bytes()).unwrap();

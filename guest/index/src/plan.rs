@@ -116,8 +116,8 @@ impl Plan {
         if parts.len() > 1 { Self::All(parts) } else { parts.pop().unwrap_or(Self::Any) }
     }
 
-    /// Returns the alternative of conditions; `Any` if there are too many. Without conditions, the expression matches nothing; the plan is then not
-    /// used, because nothing depends on the speed of such a search.
+    /// Returns the alternative of conditions; `Any` if there are too many. Without conditions, the expression matches
+    /// nothing; the plan is then not used, because nothing depends on the speed of such a search.
     fn one(plans: impl IntoIterator<Item = Self>) -> Self {
         let mut parts = Vec::new();
         for plan in plans {

@@ -240,6 +240,14 @@ impl Directory {
     }
 }
 
+/// Returns `None` if no directory has the name that was to be opened. Any other failure may hide what is in it.
+pub(crate) fn found<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
 /// Returns the directories that are now above a directory, the outermost first.
 #[cfg(target_os = "linux")]
 fn climb(dir: &Dir) -> io::Result<Vec<Identity>> {

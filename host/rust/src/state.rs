@@ -10,6 +10,8 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::budget::{CallBudget, Interruption};
+#[cfg(feature = "snapshots")]
+use crate::directory::found;
 use crate::directory::{Deferred, Directory, private_file};
 use crate::hex::hex;
 use crate::mount::{self, Mount, STATE};
@@ -145,10 +147,9 @@ impl StateDir {
         let parts = self.directory.beside(PARTS).map_or(Ok(None), |parts| parts.get());
         let Some(parts) = parts.map_err(|cause| self.unreadable(&cause))? else { return Ok(false) };
         for name in parts.names() {
-            match parts.subdirectory(name) {
-                Ok(part) if Self::has_journal(&part) => return Ok(true),
-                Err(cause) if cause.kind() != io::ErrorKind::NotADirectory => return Err(self.unreadable(&cause)),
-                _ => {}
+            let part = found(parts.subdirectory(name)).map_err(|cause| self.unreadable(&cause))?;
+            if part.is_some_and(|part| Self::has_journal(&part)) {
+                return Ok(true);
             }
         }
         Ok(false)

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Directory, Walk};
+use super::{Directory, Walk, found};
 
 /// A directory that is created when it is needed, below a directory that is held open.
 #[derive(Clone, Debug)]
@@ -60,10 +60,7 @@ impl Deferred {
 
     /// Returns the directory, or `None` if no directory has its name. Fails if it cannot be opened.
     pub(crate) fn get(&self) -> io::Result<Option<Directory>> {
-        match self.reach(|above, name| above.subdirectory(name)) {
-            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-            opened => opened.map(Some),
-        }
+        found(self.reach(|above, name| above.subdirectory(name)))
     }
 
     /// Returns the directory, and creates it with rights for its owner only if it does not exist.

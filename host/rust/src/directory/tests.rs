@@ -113,3 +113,11 @@ fn directories_in_a_root_are_recognized_by_identity() {
     fs::create_dir(top.join("elsewhere")).unwrap();
     assert_eq!(walk.below(&Directory::open(&top.join("elsewhere")).unwrap()), None);
 }
+
+#[test]
+fn a_directory_that_cannot_be_opened_is_no_missing_one() {
+    let error = |kind: io::ErrorKind| found::<()>(Err(kind.into()));
+    assert!(error(io::ErrorKind::NotFound).is_ok() && error(io::ErrorKind::NotADirectory).is_ok());
+    let used_up = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
+    assert!(found::<()>(Err(used_up)).is_err() && error(io::ErrorKind::PermissionDenied).is_err());
+}

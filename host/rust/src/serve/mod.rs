@@ -15,7 +15,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpListener;
 
@@ -78,4 +78,9 @@ impl Server {
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         self.app.serve(listener, shutdown).await;
     }
+}
+
+/// Locks a value. One that a thread held when it panicked is used as it is.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

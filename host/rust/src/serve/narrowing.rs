@@ -8,7 +8,7 @@ use std::io;
 use serde_json::Value;
 
 use super::refusal::Refusal;
-use crate::directory::Directory;
+use crate::directory::{Directory, found};
 use crate::error::Error;
 use crate::options::DIALECT;
 use crate::policy::{Layers, PolicyLayer};
@@ -155,15 +155,11 @@ impl InnerPath {
         let mut directory = root.clone();
         for name in self.0.split('/') {
             check(&directory)?;
-            directory = match directory.subdirectory(OsStr::new(name)) {
-                Ok(below) => below,
-                Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                    return Ok(None);
-                }
-                Err(cause) => {
-                    return Err(Refusal::Failed(Error::Root { path: directory.path().join(name), cause }));
-                }
+            let failed = |cause| Refusal::Failed(Error::Root { path: directory.path().join(name), cause });
+            let Some(below) = found(directory.subdirectory(OsStr::new(name))).map_err(failed)? else {
+                return Ok(None);
             };
+            directory = below;
         }
         Ok(Some(directory))
     }

@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::config::{Settings, TenantLimits};
 use super::descriptors;
 use super::journals::Journals;
 use super::limits::Tenant;
 use super::location::{Location, directory};
+use super::lock;
 use super::name::{NAME_RULE, is_name};
 use super::narrowing::{InnerPath, InnerRoots, Narrowing};
 use super::opened::{Key, Opened};
@@ -391,8 +392,4 @@ fn narrowed(layers: Layers, source: &Source, narrowing: &Narrowing) -> Result<La
 
 fn state(cause: io::Error) -> Refusal {
     Refusal::Failed(Error::State(cause))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

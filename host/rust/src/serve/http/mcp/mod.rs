@@ -45,7 +45,7 @@ pub(super) struct McpQuery {
     dialect: Option<String>,
 }
 
-/// What a message takes of the limits.
+/// The part of the limits that a message uses.
 #[derive(Default)]
 struct Reserved {
     capacity: Option<Capacity>,
@@ -63,7 +63,7 @@ enum Capacity {
     Stream(Slot),
 }
 
-/// What a message holds until it has been handled.
+/// The values that a message holds until it has been handled.
 #[expect(dead_code, reason = "the values are dropped at the end")]
 struct Held {
     capacity: Option<Capacity>,
@@ -168,7 +168,7 @@ impl Caller {
         Ok(Self { admitted, dialect, owner })
     }
 
-    /// Takes what a message needs of the limits.
+    /// Takes the part of the limits that a message uses.
     fn reserve(&self, kind: &Kind) -> Result<Reserved, Rejection> {
         let (admitted, tenant) = (&self.admitted, &self.admitted.tenant);
         Ok(match kind {

@@ -2,7 +2,7 @@
 //! that began it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_core::Stream;
@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
 
 use super::super::super::limits::{Slot, Slots};
+use super::super::super::lock;
 
 /// All sessions of the server.
 pub(in super::super) struct Sessions {
@@ -93,10 +94,6 @@ impl Sessions {
     pub(in super::super) fn count(&self) -> usize {
         self.slots.used()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl OwnSessions {
