@@ -87,6 +87,35 @@ fn a_change_of_the_whole_is_complete_for_a_part() {
     is_complete_for("notes", "notes", &json!({"workspaces": ["notes"], "path": "docs"}), |_| {});
 }
 
+/// The call has looked for such changes before it waits for the locks of its own root.
+#[test]
+fn a_change_that_was_cut_off_while_a_call_waits_is_completed_first() {
+    let home = TempDir::new().unwrap();
+    let docs = home.path().join("notes/docs");
+    fs::create_dir_all(&docs).unwrap();
+    let (sha256, grant) = (hash(TOKEN), json!({"workspaces": ["notes"]}));
+    let configuration = format!(
+        "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {sha256}, grant: {grant}}}\n"
+    );
+    let server = Running::at(home, &configuration);
+    let write = |text: &str| server.call("write_file", json!({"path": "a.txt", "content": text})).json();
+    assert_eq!(write("first\n")["ok"], true);
+    let state = server.root().parent().unwrap().join("state");
+    let lock = fs::File::options().write(true).open(state.join("notes/lock")).unwrap();
+    lock.lock().unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| write("second\n"));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!((0..20).any(|_| cut_off(&docs, &state.join("notes@/docs"), &docs)), "no kill came in time");
+        assert!(!waiting.is_finished());
+        lock.unlock().unwrap();
+        let written = waiting.join().unwrap();
+        assert_eq!(written["ok"], true, "{written}");
+    });
+    let changed = changed(&docs);
+    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
+}
+
 /// A token that may change nothing cannot complete a change itself.
 #[test]
 fn a_change_is_complete_for_a_token_that_may_only_read() {
@@ -145,6 +174,34 @@ fn a_part_that_was_removed_blocks_nobody() {
         ),
     );
     assert_eq!(server.call("stat", json!({"path": "."})).json()["ok"], true);
+    assert_eq!(server.call("write_file", json!({"path": "a.txt", "content": "a"})).json()["ok"], true);
+}
+
+/// Each has a journal for a moment, which is no reason for the other one to wait or to fail.
+#[test]
+fn changes_of_parts_that_are_apart_run_at_the_same_time() {
+    let home = TempDir::new().unwrap();
+    let token = |part: &str| format!("{part}-{TOKEN}");
+    let mut configuration = "workspaces:\n  notes:\n    root: '{home}/notes'\ntokens:\n".to_owned();
+    for part in ["docs", "src"] {
+        fs::create_dir_all(home.path().join("notes").join(part)).unwrap();
+        let (sha256, grant) = (hash(&token(part)), json!({"workspaces": ["notes"], "path": part}));
+        configuration += &format!("- {{name: {part}, sha256: {sha256}, grant: {grant}}}\n");
+    }
+    let server = Running::at(home, &configuration);
+    std::thread::scope(|scope| {
+        for part in ["docs", "src"] {
+            let (server, token) = (&server, token(part));
+            scope.spawn(move || {
+                for number in 0..60 {
+                    let (path, content) = ("a.txt", format!("{number}\n").repeat(20_000));
+                    let written = json!({"path": path, "content": content});
+                    let reply = server.call_as(&token, "notes", "write_file", written).json();
+                    assert_eq!(reply["ok"], true, "{part}, {number}: {reply}");
+                }
+            });
+        }
+    });
 }
 
 #[test]

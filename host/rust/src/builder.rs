@@ -24,7 +24,7 @@ use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::overlay::OverlayDir;
 use crate::policy::{self, Access, Backend, Host, Layers, Limits, Policy};
-use crate::roots::{ChangeCheck, Roots};
+use crate::roots::{OtherRoots, Roots};
 use crate::settings::Settings;
 use crate::state::{StateChoice, StateDir};
 use crate::tree_locks::TreeLocks;
@@ -49,7 +49,7 @@ pub struct Builder {
     state: StateChoice,
     /// Directory of locks that processes of other users and machines take too.
     shared_locks: Option<PathBuf>,
-    change_check: Option<ChangeCheck>,
+    other_roots: Option<Arc<dyn OtherRoots>>,
     threads: Option<usize>,
     approver: Option<Approver>,
     dialect: Option<String>,
@@ -292,7 +292,7 @@ impl Builder {
             container: self.container,
             state,
             tree_locks,
-            change_check: self.change_check,
+            others: self.other_roots,
             overlay,
             guarded,
         };

@@ -20,8 +20,15 @@ use crate::tree_locks::TreeLocks;
 use crate::types::ErrorCode;
 use crate::types::ToolError;
 
-/// A check that runs before a change, under the locks of the change.
-pub(crate) type ChangeCheck = Arc<dyn Fn() -> Result<(), ToolError> + Send + Sync>;
+/// Roots that contain those of a workspace or are in them, and whose journals are in other state directories.
+pub(crate) trait OtherRoots: Send + Sync {
+    /// Returns whether a change of another root was cut off. The caller holds the locks of its own roots, so that no such
+    /// change runs.
+    fn are_cut_off(&self) -> Result<bool, ToolError>;
+
+    /// Completes or undoes the changes that were cut off. The caller holds no locks.
+    fn recover(&self) -> Result<(), ToolError>;
+}
 
 /// The directories of a workspace, which are opened with it and stay open.
 #[derive(Default)]
@@ -33,8 +40,7 @@ pub(crate) struct Roots {
     pub(crate) state: Option<StateDir>,
     /// Locks of the mounts, which a change of the mounts holds in addition to that of the state directory.
     pub(crate) tree_locks: Option<TreeLocks>,
-    /// Runs before each change. If it fails, nothing is changed.
-    pub(crate) change_check: Option<ChangeCheck>,
+    pub(crate) others: Option<Arc<dyn OtherRoots>>,
     /// The overlay that receives changes instead of the mounts, and contains the state directory.
     pub(crate) overlay: Option<OverlayDir>,
     /// Files and directories that no guest may open or move.
@@ -52,6 +58,22 @@ impl Roots {
 
     /// Returns the mounts of a guest, with the locks if the guest changes something or recovers from a crash.
     pub(crate) fn mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Vec<File>), ToolError> {
+        loop {
+            let locked = self.locked_mounts(changing, budget)?;
+            let Some(others) = self.others.as_ref().filter(|_| changing) else { return Ok(locked) };
+            // A change of another root may have been cut off while this call waited for it.
+            if !others.are_cut_off()? {
+                return Ok(locked);
+            }
+            drop(locked);
+            others.recover()?;
+            if let Some(interruption) = budget.interruption() {
+                return Err(interruption.explain());
+            }
+        }
+    }
+
+    fn locked_mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Vec<File>), ToolError> {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
         let state = self.state(changing)?;
@@ -68,9 +90,6 @@ impl Roots {
             let only_reads = !changing && !is_locked && !may_recover;
             if is_locked {
                 locks.extend(self.lock_trees(Access::ReadWrite, budget)?);
-            }
-            if changing && let Some(check) = &self.change_check {
-                check()?;
             }
             return Ok((mounts.map(|mount| if only_reads { mount.read_only() } else { mount }).collect(), locks));
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Builder;
-use crate::types::ToolError;
+use crate::roots::OtherRoots;
 
 impl Builder {
     /// Adds a file of the host that no tool may read or change.
@@ -13,9 +13,9 @@ impl Builder {
         self
     }
 
-    /// Sets a check that runs before each change, when the call holds its locks. If it fails, nothing is changed.
-    pub(crate) fn check_changes(mut self, check: impl Fn() -> Result<(), ToolError> + Send + Sync + 'static) -> Self {
-        self.change_check = Some(Arc::new(check));
+    /// Sets the roots whose changes that were cut off each change completes or undoes first.
+    pub(crate) fn other_roots(mut self, others: Arc<dyn OtherRoots>) -> Self {
+        self.other_roots = Some(others);
         self
     }
 
@@ -29,20 +29,70 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use crate::Workspace;
+    use super::*;
     use crate::types::{ErrorCode, ToolError};
+    use crate::{Outcome, Workspace};
+
+    /// Another root whose change was cut off, `remaining` times.
+    struct Fake {
+        remaining: AtomicUsize,
+        recover: Box<dyn Fn() -> Result<(), ToolError> + Send + Sync>,
+    }
+
+    impl OtherRoots for Fake {
+        fn are_cut_off(&self) -> Result<bool, ToolError> {
+            Ok(self.remaining.load(Ordering::Relaxed) > 0)
+        }
+
+        fn recover(&self) -> Result<(), ToolError> {
+            self.remaining.fetch_sub(1, Ordering::Relaxed);
+            (self.recover)()
+        }
+    }
+
+    fn write(builder: Builder, path: &str) -> Outcome {
+        builder.build().unwrap().call("write_file", &format!(r#"{{"path": "{path}", "content": "new"}}"#))
+    }
+
+    fn with_other(
+        [root, state]: [&Path; 2],
+        remaining: usize,
+        recover: impl Fn() -> Result<(), ToolError> + Send + Sync + 'static,
+    ) -> Outcome {
+        let others = Arc::new(Fake { remaining: remaining.into(), recover: Box::new(recover) });
+        let limits = crate::Limits { max_time_ms: 2000, ..Default::default() };
+        let builder = Workspace::builder().root(root).state_dir(state).limits(limits).other_roots(others.clone());
+        let outcome = write(builder, "a.txt");
+        assert_eq!(outcome.ok, others.remaining.load(Ordering::Relaxed) == 0);
+        outcome
+    }
 
     #[test]
-    fn a_change_whose_check_fails_changes_nothing() {
+    fn a_change_completes_first_what_was_cut_off_meanwhile() {
         let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        fs::write(root.path().join("a.txt"), "old").unwrap();
-        let check = || Err(ToolError::new(ErrorCode::LimitExceeded, "not now"));
-        let builder = Workspace::builder().root(root.path()).state_dir(state.path()).check_changes(check);
-        let workspace = builder.build().unwrap();
-        let outcome = workspace.call("write_file", r#"{"path": "a.txt", "content": "new"}"#);
-        assert_eq!(outcome.error.map(|error| error.message).as_deref(), Some("not now"));
-        assert_eq!(fs::read_to_string(root.path().join("a.txt")).unwrap(), "old");
-        assert!(workspace.call("read_file", r#"{"path": "a.txt"}"#).ok);
+        let directories = [root.path(), state.path()];
+        // The recovery takes the locks that the call held.
+        let [own_root, own_state] = directories.map(Path::to_owned);
+        let recover = move || {
+            let builder = Workspace::builder().root(&own_root).state_dir(&own_state);
+            write(builder, "recovered.txt").error.map_or(Ok(()), Err)
+        };
+        let outcome = with_other(directories, 2, recover);
+        assert!(outcome.ok, "{outcome:?}");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_change_fails_if_what_was_cut_off_cannot_be_completed() {
+        let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let directories = [root.path(), state.path()];
+        let error = with_other(directories, 2, || Err(ToolError::new(ErrorCode::Io, "no"))).error.unwrap();
+        assert_eq!(error.message, "no");
+        let error = with_other(directories, usize::MAX, || Ok(())).error.unwrap();
+        assert_eq!(error.code, ErrorCode::LimitExceeded);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
     }
 }

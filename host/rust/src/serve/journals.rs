@@ -4,14 +4,17 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::narrowing::InnerPath;
+use super::refusal::Refusal;
 use crate::budget::CallBudget;
 use crate::directory::{Deferred, Directory, found};
 use crate::policy::Limits;
+use crate::roots::OtherRoots;
 use crate::state::{self, StateDir};
-use crate::types::{ErrorCode, ToolError};
+use crate::types::ToolError;
 
 /// The state directories of one workspace, below the directory of all state directories.
 #[derive(Clone)]
@@ -19,11 +22,20 @@ pub(super) struct Journals {
     parent: Option<Deferred>,
     /// Name of the state directory of the whole workspace.
     whole: String,
+    /// The directory of the whole workspace.
+    directory: Directory,
+}
+
+/// A root of the workspace that has a journal.
+pub(super) struct Root {
+    /// `None` for the whole workspace.
+    pub(super) part: Option<InnerPath>,
+    pub(super) directory: Directory,
 }
 
 impl Journals {
-    pub(super) fn new(parent: Option<Deferred>, whole: String) -> Self {
-        Self { parent, whole }
+    pub(super) fn new(parent: Option<Deferred>, whole: String, directory: Directory) -> Self {
+        Self { parent, whole, directory }
     }
 
     /// Returns the name of the directory that has the state directories of the parts. No name of a workspace contains `@`.
@@ -40,16 +52,27 @@ impl Journals {
         self.parent().map_or(true, |parent| parent.is_some_and(|parent| !is_missing(parent)))
     }
 
-    /// Returns the roots that have a journal; `None` is the whole workspace. The time grows with the number of parts.
-    pub(super) fn roots(&self) -> io::Result<Vec<Option<InnerPath>>> {
-        let Some(parent) = self.parent()? else { return Ok(Vec::new()) };
+    /// Returns the roots that have a journal, among those that contain the root `own` or are in it. A part that was removed is
+    /// not among them. The time grows with the number of parts.
+    pub(super) fn roots(&self, own: Option<&InnerPath>) -> Result<Vec<Root>, Refusal> {
         let mut roots = Vec::new();
-        roots.extend(has_journal(&parent, self.whole.as_ref())?.then_some(None));
-        let Some(parts) = self.parts_directory()? else { return Ok(roots) };
-        for (part, name) in named_parts(&parts)? {
-            roots.extend(has_journal(&parts, &name)?.then_some(Some(part)));
+        for part in self.parts_with_journals(own).map_err(Refusal::state)? {
+            let directory =
+                part.as_ref().map_or(Ok(Some(self.directory.clone())), |part| part.find(&self.directory))?;
+            roots.extend(directory.map(|directory| Root { part, directory }));
         }
         Ok(roots)
+    }
+
+    fn parts_with_journals(&self, own: Option<&InnerPath>) -> io::Result<Vec<Option<InnerPath>>> {
+        let Some(parent) = self.parent()? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        found.extend(has_journal(&parent, self.whole.as_ref())?.then_some(None));
+        let Some(parts) = self.parts_directory()? else { return Ok(found) };
+        for (part, name) in named_parts(&parts)?.filter(|(part, _)| own.is_none_or(|own| own.overlaps(part))) {
+            found.extend(has_journal(&parts, &name)?.then_some(Some(part)));
+        }
+        Ok(found)
     }
 
     /// Waits until no change of this root runs. Returns whether its last change was cut off.
@@ -60,16 +83,13 @@ impl Journals {
         Ok(StateDir::has_journal(&directory))
     }
 
-    /// Fails if the change of another root was cut off, for a caller who holds the locks of its own root `own`.
-    pub(super) fn check_others(&self, own: Option<&InnerPath>) -> Result<(), ToolError> {
-        let roots = self.roots().map_err(|cause| state::failed(&cause))?;
-        match roots.iter().any(|root| root.as_ref() != own) {
-            false => Ok(()),
-            true => {
-                Err(ToolError::new(ErrorCode::LimitExceeded, "another change of this workspace was cut off meanwhile")
-                    .hint("call again: the server then completes or undoes that change first; nothing was changed"))
-            }
-        }
+    /// Returns the roots other than `own` that contain it or are in it. `recover` completes or undoes the changes of all roots
+    /// that contain `own` or are in it.
+    pub(super) fn others<R>(self, own: Option<InnerPath>, recover: R) -> Arc<dyn OtherRoots>
+    where
+        R: Fn(Option<&InnerPath>) -> Result<(), Refusal> + Send + Sync + 'static,
+    {
+        Arc::new(Others { journals: self, own, recover })
     }
 
     /// Returns the parts that have state directories.
@@ -100,6 +120,23 @@ impl Journals {
     }
 }
 
+struct Others<R> {
+    journals: Journals,
+    own: Option<InnerPath>,
+    recover: R,
+}
+
+impl<R: Fn(Option<&InnerPath>) -> Result<(), Refusal> + Send + Sync> OtherRoots for Others<R> {
+    fn are_cut_off(&self) -> Result<bool, ToolError> {
+        let roots = self.journals.roots(self.own.as_ref())?;
+        Ok(roots.iter().any(|root| root.part != self.own))
+    }
+
+    fn recover(&self) -> Result<(), ToolError> {
+        Ok((self.recover)(self.own.as_ref())?)
+    }
+}
+
 /// Returns the parts that have a state directory in `parts`, and its name.
 fn named_parts(parts: &Directory) -> io::Result<impl Iterator<Item = (InnerPath, OsString)>> {
     let names = parts.names_in(OsStr::new("."))?.into_iter();
@@ -120,31 +157,51 @@ mod tests {
     use crate::directory::Walk;
 
     #[test]
-    fn journals_of_all_roots_are_found_and_any_other_one_prevents_a_change() {
+    fn journals_are_found_of_roots_that_contain_one_another() {
         let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("root");
+        for part in ["docs", "src/lib"] {
+            fs::create_dir_all(root.join(part)).unwrap();
+        }
         let journals = |whole: &str| {
             let parent = Deferred::new(Walk::new(home.path()).unwrap()).unwrap();
-            Journals::new(Some(parent), whole.to_owned())
+            Journals::new(Some(parent), whole.to_owned(), Directory::open(&root).unwrap())
         };
+        let part = |path: &str| InnerPath::parse(path).unwrap();
+        let parts = |journals: &Journals, own: &str| {
+            let roots = journals.roots(part(own).as_ref()).unwrap();
+            roots.into_iter().map(|root| root.part).collect::<Vec<_>>()
+        };
+        let are_others_cut_off =
+            |journals: &Journals, own: &str| journals.clone().others(part(own), |_| Ok(())).are_cut_off().unwrap();
         let notes = journals("notes");
-        assert!(!notes.may_be_of_parts() && notes.roots().unwrap().is_empty());
-        for directory in ["notes@/docs", "notes@/src@lib", "notes@/empty", "notes", "other@/docs"] {
+        assert!(!notes.may_be_of_parts() && parts(&notes, "").is_empty());
+        for directory in ["notes@/docs", "notes@/src@lib", "notes@/gone", "notes", "other@/docs"] {
             fs::create_dir_all(home.path().join(directory)).unwrap();
             fs::write(home.path().join(directory).join("lock"), "").unwrap();
         }
         fs::write(home.path().join("notes@/file"), "").unwrap();
-        assert!(notes.may_be_of_parts() && notes.roots().unwrap().is_empty());
-        let part = |path: &str| InnerPath::parse(path).unwrap();
-        for (directory, root) in [("notes@/docs", part("docs")), ("notes@/src@lib", part("src/lib")), ("notes", None)] {
+        assert!(notes.may_be_of_parts() && parts(&notes, "").is_empty());
+        let all = ["", "docs", "DOCS", "docs/in", "docs2", "src", "src/lib", "src/lib/in", "src/lib2"];
+        for (directory, root, apart) in [
+            ("notes@/docs", "docs", &["docs2", "src", "src/lib", "src/lib/in", "src/lib2"][..]),
+            ("notes@/src@lib", "src/lib", &["docs", "DOCS", "docs/in", "docs2", "src/lib2"]),
+            ("notes", "", &[]),
+        ] {
             let journal = home.path().join(directory).join("journal-0000000000000000");
             fs::write(&journal, "").unwrap();
-            assert_eq!(notes.roots().unwrap(), std::slice::from_ref(&root));
-            assert!(notes.is_cut_off(root.as_ref()).unwrap() && notes.check_others(root.as_ref()).is_ok());
-            assert!(notes.check_others(part("empty").as_ref()).is_err());
-            assert!(journals("other").roots().unwrap().is_empty());
+            assert!(notes.is_cut_off(part(root).as_ref()).unwrap());
+            for own in all {
+                let is_apart = apart.contains(&own);
+                assert_eq!(parts(&notes, own), if is_apart { vec![] } else { vec![part(root)] }, "{root}, {own}");
+                assert_eq!(are_others_cut_off(&notes, own), !is_apart && own != root, "{root}, {own}");
+            }
+            assert!(parts(&journals("other"), "").is_empty());
             fs::remove_file(journal).unwrap();
-            assert!(!notes.is_cut_off(root.as_ref()).unwrap());
+            assert!(!notes.is_cut_off(part(root).as_ref()).unwrap());
         }
+        fs::write(home.path().join("notes@/gone/journal-0000000000000000"), "").unwrap();
+        assert!(parts(&notes, "").is_empty() && !are_others_cut_off(&notes, ""));
         assert_eq!(notes.parts().unwrap().len(), 4);
     }
 }

@@ -124,6 +124,11 @@ impl InnerPath {
         }
     }
 
+    /// Returns whether one of two paths contains the other in some file system, which may ignore the case of names.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.0.split('/').zip(other.0.split('/')).all(|(one, other)| one.eq_ignore_ascii_case(other))
+    }
+
     /// Opens the directory below `root` for a token. Fails if a file above it hides paths, which would not be hidden below
     /// the directory as a root.
     pub(super) fn open(&self, root: &Directory) -> Result<Directory, Refusal> {

@@ -1,7 +1,9 @@
 //! Refusals of the server.
 
+use std::io;
+
 use crate::error::Error;
-use crate::types::ToolError;
+use crate::types::{ErrorCode, ToolError};
 
 /// The reason why a workspace is not served to a caller.
 #[derive(Debug, thiserror::Error)]
@@ -21,4 +23,20 @@ pub(super) enum Refusal {
     /// The workspace cannot be opened.
     #[error("the workspace cannot be opened")]
     Failed(#[source] Error),
+}
+
+impl Refusal {
+    /// Returns the refusal because of a state directory that cannot be used.
+    pub(super) fn state(cause: io::Error) -> Self {
+        Self::Failed(Error::State(cause))
+    }
+}
+
+impl From<Refusal> for ToolError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unfinished(cause) => cause,
+            refusal => Self::new(ErrorCode::Io, refusal.to_string()),
+        }
+    }
 }

@@ -29,6 +29,13 @@ pub(super) enum Origin<'d> {
     Template(&'d Directory),
 }
 
+impl<'d> Origin<'d> {
+    fn directory(self) -> &'d Directory {
+        let (Self::Configured(directory) | Self::Template(directory)) = self;
+        directory
+    }
+}
+
 /// The parent directory of the state directories.
 pub(super) struct StateDirs {
     parent: Option<Deferred>,
@@ -84,14 +91,14 @@ impl StateDirs {
 
     /// Returns the journals of a workspace.
     pub(super) fn journals(&self, name: &str, origin: Origin<'_>) -> Journals {
-        Journals::new(self.parent.clone(), self.whole(name, origin))
+        Journals::new(self.parent.clone(), self.whole(name, origin), origin.directory().clone())
     }
 
     /// Returns the name of the state directory of a workspace. That of a template contains the time at which the directory
     /// of the workspace was created: a later directory of the same name is another workspace, even if the file system gives
     /// it the same inode number, and its tools must not restore files of the earlier one.
     fn whole(&self, name: &str, origin: Origin<'_>) -> String {
-        let (Origin::Configured(root) | Origin::Template(root)) = origin;
+        let root = origin.directory();
         let name = if self.is_configured { name.to_owned() } else { state::name(root.path()) };
         let created = root.metadata().and_then(|metadata| metadata.created()).ok();
         let since_epoch = created.and_then(|created| created.duration_since(UNIX_EPOCH).ok());

@@ -141,11 +141,12 @@ impl Workspaces {
     }
 
     /// Opens a workspace that is not open, for a caller. This blocks the thread.
-    pub(super) fn open(&self, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
+    pub(super) fn open(self: &Arc<Self>, name: &str, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
         let Located { found, source, inner, key } = self.locate(name, narrowing)?;
         if let Some(path) = &narrowing.path {
             // A path that does not exist is not counted.
-            let existing = || self.journals(name, &found).map_or(Ok(HashSet::new()), |all| all.parts()).map_err(state);
+            let existing =
+                || self.journals(name, &found).map_or(Ok(HashSet::new()), |all| all.parts()).map_err(Refusal::state);
             lock(&self.inner_roots).add(name, path, existing)?;
         }
         let served = Arc::new(self.build(name, &found, inner, source, narrowing)?);
@@ -161,21 +162,18 @@ impl Workspaces {
         Ok(self.journals(name, &self.find(name)?.0).is_some_and(|journals| journals.may_be_of_parts()))
     }
 
-    /// Waits for the running changes of the workspace and of its parts, and completes or undoes those that were cut off. This
-    /// blocks the thread.
-    pub(super) fn recover(&self, name: &str) -> Result<(), Refusal> {
+    /// Waits for the running changes of the roots of a workspace that contain a part or are in it, and completes or undoes
+    /// those that were cut off. This blocks the thread.
+    pub(super) fn recover(self: &Arc<Self>, name: &str, part: Option<&InnerPath>) -> Result<(), Refusal> {
         let (found, source) = self.find(name)?;
         let (Some(directory), Some(journals)) = (found.directory(), self.journals(name, &found)) else { return Ok(()) };
-        for part in journals.roots().map_err(state)? {
-            if !journals.is_cut_off(part.as_ref()).map_err(Refusal::Unfinished)? {
+        for root in journals.roots(part)? {
+            if !journals.is_cut_off(root.part.as_ref()).map_err(Refusal::Unfinished)? {
                 continue;
             }
-            let root = part.as_ref().map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
-            // A directory that was removed blocks nobody.
-            let Some(root) = root else { continue };
             // The rules for the paths of tokens are not checked: a file that was created later must not prevent the recovery.
             let layers = layers(directory, source, &Narrowing::default())?;
-            let served = self.directory(name, &found, &root, part.as_ref(), source, &layers)?;
+            let served = self.directory(name, &found, &root.directory, root.part.as_ref(), source, &layers)?;
             served.workspace.recover().map_err(Refusal::Unfinished)?;
         }
         Ok(())
@@ -230,7 +228,7 @@ impl Workspaces {
     }
 
     fn build(
-        &self,
+        self: &Arc<Self>,
         name: &str,
         found: &Found<'_>,
         inner: Option<Directory>,
@@ -259,7 +257,7 @@ impl Workspaces {
 
     /// Opens the directory `root` of a workspace: that of the whole workspace, or a part.
     fn directory(
-        &self,
+        self: &Arc<Self>,
         name: &str,
         found: &Found<'_>,
         root: &Directory,
@@ -276,8 +274,9 @@ impl Workspaces {
             builder = builder.overlay(overlay);
         }
         if let Some(journals) = self.journals(name, found) {
-            let own = part.cloned();
-            builder = builder.check_changes(move || journals.check_others(own.as_ref()));
+            let (all, name) = (Arc::downgrade(self), name.to_owned());
+            let recover = move |own: Option<&InnerPath>| all.upgrade().ok_or(Refusal::Unknown)?.recover(&name, own);
+            builder = builder.other_roots(journals.others(part.cloned(), recover));
         }
         let origin = found.directory().map(|directory| found.origin(directory));
         if let Some(path) = self.state_dirs.path(name, origin, part) {
@@ -388,8 +387,4 @@ fn narrowed(layers: Layers, source: &Source, narrowing: &Narrowing) -> Result<La
     let layers = layers.with(&source.policy).map_err(Refusal::Failed)?;
     let with = |layers: Layers, layer| layers.with(layer).map_err(|cause| Refusal::Narrowing(cause.to_string()));
     narrowing.policy.iter().try_fold(layers, with)
-}
-
-fn state(cause: io::Error) -> Refusal {
-    Refusal::Failed(Error::State(cause))
 }

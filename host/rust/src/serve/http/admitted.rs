@@ -134,7 +134,7 @@ pub(super) async fn open(
     let open = move || {
         let _call = call;
         if recovers {
-            owned.workspaces.recover(&name)?;
+            owned.workspaces.recover(&name, narrowing.path.as_ref())?;
         }
         opened.map_or_else(|| owned.workspaces.open(&name, &narrowing), Ok)
     };

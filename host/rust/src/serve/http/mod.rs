@@ -46,7 +46,7 @@ use reply::{Rejection, json_response};
 pub(super) struct App(Arc<Inner>);
 
 struct Inner {
-    workspaces: Workspaces,
+    workspaces: Arc<Workspaces>,
     authority: Authority,
     origins: Origins,
     limits: ServerLimits,
@@ -87,7 +87,7 @@ impl App {
         let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
         let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));
         let inner = Inner {
-            workspaces,
+            workspaces: Arc::new(workspaces),
             authority,
             origins,
             limits,
