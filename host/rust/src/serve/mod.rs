@@ -38,6 +38,7 @@ mod record;
 mod refusal;
 mod served;
 mod state_dirs;
+mod target;
 mod telemetry;
 mod workspaces;
 

@@ -15,6 +15,7 @@ use super::super::narrowing::Narrowing;
 use super::super::record::Record;
 use super::super::refusal::Refusal;
 use super::super::served::Served;
+use super::super::target::Target;
 use super::super::telemetry::{Direction, log};
 use super::reply::Rejection;
 use super::{Inner, record};
@@ -25,7 +26,7 @@ const LARGE_BODY: u64 = 64 << 10;
 /// A request of a caller who has rights in the workspace.
 pub(super) struct Admitted {
     pub(super) app: Arc<Inner>,
-    pub(super) workspace: String,
+    pub(super) target: Target,
     token: Option<String>,
     pub(super) grant: Arc<Grant>,
     pub(super) tenant: Arc<Tenant>,
@@ -43,15 +44,16 @@ impl Admitted {
         let record = record()?;
         record.set_caller(&grant.holder, Some(&workspace), grant.narrowing.path.as_ref());
         // Only a caller who may use the workspace learns whether it exists.
-        let tenant = app.workspaces.tenant(&workspace)?;
-        Ok(Self { app, workspace, token, grant: Arc::new(grant), tenant, record })
+        let target = app.workspaces.find(&workspace)?;
+        let tenant = app.workspaces.tenant(&target)?;
+        Ok(Self { app, target, token, grant: Arc::new(grant), tenant, record })
     }
 
     /// Returns whether the token still has rights in the workspace.
     pub(super) fn is_valid(&self) -> bool {
         let now = SystemTime::now();
         let is_current = self.grant.expires.is_none_or(|expires| expires > now);
-        is_current && self.app.authority.authorize(self.token.as_deref(), &self.workspace, now).is_ok()
+        is_current && self.app.authority.authorize(self.token.as_deref(), &self.target.name, now).is_ok()
     }
 
     /// Fails if a rate or a budget permits no call now. Nothing is taken from them.
@@ -105,12 +107,12 @@ impl Admitted {
     }
 
     pub(super) fn dialect(&self, requested: Option<&str>) -> Result<String, Rejection> {
-        Ok(self.grant.dialect(requested, self.app.workspaces.dialect(&self.workspace)?)?)
+        Ok(self.grant.dialect(requested, &self.target.source.dialect)?)
     }
 
     /// Opens the workspace with the rights of the caller, for this call if there is one.
     pub(super) async fn open(&self, call: Option<&Arc<Running>>) -> Result<Arc<Served>, Rejection> {
-        open(&self.app, &self.workspace, &self.grant.narrowing, call).await
+        open(&self.app, &self.target, &self.grant.narrowing, call).await
     }
 }
 
@@ -118,25 +120,26 @@ impl Admitted {
 /// then, even if the client disconnects.
 pub(super) async fn open(
     app: &Arc<Inner>,
-    workspace: &str,
+    target: &Target,
     narrowing: &Narrowing,
     call: Option<&Arc<Running>>,
 ) -> Result<Arc<Served>, Rejection> {
     if app.lock_check.has_failed() {
         return Err(Rejection::no_locks());
     }
-    let opened = app.workspaces.opened(workspace, narrowing)?;
-    let recovers = call.is_some() && app.workspaces.may_be_unfinished(workspace, narrowing)?;
+    let opened = app.workspaces.opened(target, narrowing)?;
+    let recovers = call.is_some() && app.workspaces.may_be_unfinished(target, narrowing);
     if let Some(served) = opened.clone().filter(|_| !recovers) {
         return Ok(served);
     }
-    let (owned, name, narrowing, call) = (app.clone(), workspace.to_owned(), narrowing.clone(), call.cloned());
+    let (all, target, narrowing, call) = (app.workspaces.clone(), target.clone(), narrowing.clone(), call.cloned());
+    let name = target.name.clone();
     let open = move || {
         let _call = call;
         if recovers {
-            owned.workspaces.recover(&name, narrowing.path.as_ref())?;
+            all.recover(&target, narrowing.path.as_ref())?;
         }
-        opened.map_or_else(|| owned.workspaces.open(&name, &narrowing), Ok)
+        opened.map_or_else(|| all.open(&target, &narrowing), Ok)
     };
     let opened = tokio::task::spawn_blocking(open).await;
     let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost").because("failure");
@@ -144,10 +147,10 @@ pub(super) async fn open(
         // The caller does not learn the cause of a failure, because it may name paths of the host.
         match &refusal {
             Refusal::Failed(cause) => {
-                log(&format!("paddock: cannot open the workspace `{workspace}`: {}", cause.with_sources()));
+                log(&format!("paddock: cannot open the workspace `{name}`: {}", cause.with_sources()));
             }
             Refusal::Unfinished(cause) => {
-                log(&format!("paddock: cannot recover the workspace `{workspace}`: {}", cause.message));
+                log(&format!("paddock: cannot recover the workspace `{name}`: {}", cause.message));
             }
             _ => {}
         }

@@ -160,7 +160,7 @@ impl Caller {
         headers.remove(header::AUTHORIZATION);
         let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
         let dialect = admitted.dialect(query.dialect.as_deref())?;
-        let owner = format!("{}\n{dialect}\n{}", admitted.workspace, admitted.grant.key());
+        let owner = format!("{}\n{dialect}\n{}", admitted.target.name, admitted.grant.key());
         let session = headers.get(SESSION).map(|id| id.to_str().unwrap_or_default());
         if session.is_some_and(|id| !admitted.app.sessions.belongs_to(id, &owner)) {
             return Err(Rejection::not_found("there is no such session; start one by `initialize`"));

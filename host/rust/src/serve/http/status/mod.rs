@@ -23,6 +23,7 @@ use super::super::narrowing::{InnerPath, Narrowing};
 use super::super::recent::{Recent, RecentCall};
 use super::super::record::Record;
 use super::super::served::Served;
+use super::super::target::Target;
 use super::reply::Rejection;
 use super::{Inner, open};
 use crate::approval::{Approver, Decision};
@@ -48,6 +49,12 @@ struct Operator {
     app: Arc<Inner>,
     record: Arc<Record>,
     holder: String,
+}
+
+/// A workspace whose page is shown, with the capacity of a call, because the page makes calls.
+struct Visited {
+    target: Target,
+    running: Arc<Running>,
 }
 
 /// Shows all workspaces.
@@ -80,8 +87,8 @@ pub(super) async fn workspace(
 ) -> Result<Response<Body>, Rejection> {
     let operator = Operator::new(app, &headers)?;
     operator.record.set_caller(&operator.holder, Some(&name), None);
-    let running = operator.begin(&name)?;
-    operator.render(StatusCode::OK, &name, None, &running).await
+    let visited = operator.begin(&name)?;
+    operator.render(StatusCode::OK, &visited, None).await
 }
 
 /// Undoes the changes of a call.
@@ -95,12 +102,12 @@ pub(super) async fn undo(
     let form = form(body, operator.app.limits.body_timeout()).await;
     let part = form.as_ref().ok().and_then(|form| form.part.as_ref());
     operator.record.set_caller(&operator.holder, Some(&name), part);
-    let (Form { backup, part }, running) = (form?, operator.begin(&name)?);
-    let served = operator.open(&name, part, &running).await?;
+    let (Form { backup, part }, visited) = (form?, operator.begin(&name)?);
+    let served = operator.open(&visited, part).await?;
     let outcome = operator.restore(&served, &backup).await;
     match outcome.error {
         None => Ok(redirect(&name)),
-        Some(error) => operator.render(StatusCode::CONFLICT, &name, Some(&error.message), &running).await,
+        Some(error) => operator.render(StatusCode::CONFLICT, &visited, Some(&error.message)).await,
     }
 }
 
@@ -127,19 +134,16 @@ impl Operator {
         self.app.recorder.recent.as_ref().ok_or_else(none)
     }
 
-    /// Takes the capacity of a call in a workspace, because the page makes calls.
-    fn begin(&self, workspace: &str) -> Result<Arc<Running>, Rejection> {
-        Ok(Arc::new(self.app.workspaces.tenant(workspace)?.begin(&self.app.calls)?))
+    fn begin(&self, workspace: &str) -> Result<Visited, Rejection> {
+        let target = self.app.workspaces.find(workspace)?;
+        let running = Arc::new(self.app.workspaces.tenant(&target)?.begin(&self.app.calls)?);
+        Ok(Visited { target, running })
     }
 
     /// Opens a workspace, or the part of it to which a token was limited, which has backups of its own.
-    async fn open(
-        &self,
-        workspace: &str,
-        path: Option<InnerPath>,
-        call: &Arc<Running>,
-    ) -> Result<Arc<Served>, Rejection> {
-        open(&self.app, workspace, &Narrowing { path, policy: Vec::new() }, Some(call)).await
+    async fn open(&self, visited: &Visited, path: Option<InnerPath>) -> Result<Arc<Served>, Rejection> {
+        let narrowing = Narrowing { path, policy: Vec::new() };
+        open(&self.app, &visited.target, &narrowing, Some(&visited.running)).await
     }
 
     /// Undoes the changes of a call. The operator approves it by the request.
@@ -153,10 +157,10 @@ impl Operator {
     async fn render(
         &self,
         status: StatusCode,
-        name: &str,
+        visited: &Visited,
         failure: Option<&str>,
-        running: &Arc<Running>,
     ) -> Result<Response<Body>, Rejection> {
+        let name = &visited.target.name;
         let mut calls = self.recent()?.of(name);
         let mut parts = vec![None];
         for part in calls.iter().map(|call| &call.part) {
@@ -167,8 +171,7 @@ impl Operator {
         let mut changes = Vec::new();
         let mut hidden = HashMap::new();
         for part in parts {
-            let served =
-                self.open(name, part.clone(), running).await.map_err(|rejection| rejection.message().to_owned());
+            let served = self.open(visited, part.clone()).await.map_err(|rejection| rejection.message().to_owned());
             let of_part = calls.iter().filter(|call| call.part == part).flat_map(RecentCall::all_paths);
             let paths: BTreeSet<_> = of_part.cloned().collect();
             hidden.insert(part.clone(), hidden_paths(served.clone(), paths).await);
