@@ -12,6 +12,7 @@ mod mcp;
 mod mcp_client;
 mod metrics;
 mod parts;
+mod resources;
 mod secrets;
 mod sessions;
 mod shutdown;

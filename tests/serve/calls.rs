@@ -183,6 +183,7 @@ fn a_wrong_configuration_names_the_line() {
         ("workspaces:\n  a:\n    root: '{home}'\n    overlay: x/y\n", 4, "a name is"),
         ("state_dir: '{home}/x/state'\nworkspaces:\n  a: {root: '{home}'}\n", 1, "outside of all workspaces"),
         ("templates:\n- root: '{home}/{name}'\nstate_dir: '{home}/state'\n", 3, "outside of all workspaces"),
+        ("audit_dir: '{home}/x/audit'\nworkspaces:\n  a: {root: '{home}'}\n", 1, "outside of all workspaces"),
         (&*nothing, 3, "the hash of nothing"),
     ] {
         let error = error(text);

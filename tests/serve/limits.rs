@@ -114,6 +114,17 @@ fn messages_that_are_no_calls_have_a_rate() {
 }
 
 #[test]
+fn messages_that_are_refused_or_ignored_have_a_rate() {
+    for message in ["{", r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#] {
+        let server = with_limits("{calls_per_second: 1}", "");
+        let headers = [("authorization", &*format!("Bearer {TOKEN}")), ("accept", ACCEPT)];
+        let statuses: Vec<u16> =
+            (0..30).map(|_| server.request("POST", "/w/notes/mcp", &headers, message).status).collect();
+        assert!(statuses[0] != 429 && statuses[29] == 429, "{message}: {statuses:?}");
+    }
+}
+
+#[test]
 fn a_stream_without_a_session_opens_no_workspace() {
     let server = with_limits("{}", "");
     for method in ["GET", "DELETE"] {

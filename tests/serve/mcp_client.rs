@@ -100,15 +100,19 @@ pub fn next_message(stream: &mut TcpStream, seen: &mut String) -> Value {
     }
 }
 
+/// Returns the message that begins a session.
+pub fn hello(capabilities: &Value) -> String {
+    let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string()
+}
+
 pub fn start_session(server: &Running, capabilities: &Value) -> String {
     start_session_as(server, TOKEN, capabilities)
 }
 
 pub fn start_session_as(server: &Running, token: &str, capabilities: &Value) -> String {
     let mut http = Http::new(server, token);
-    let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
-    assert_eq!(http.send_text(&hello).status, 200);
+    assert_eq!(http.send_text(&hello(capabilities)).status, 200);
     http.send_text(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
     http.session.unwrap()
 }

@@ -1,8 +1,6 @@
 //! Changes by tokens for a part of a workspace that a kill cuts off.
 
 use std::fs;
-use std::io::Write;
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +9,7 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::client::{PATIENCE, Program, Reply, Running, TOKEN, request};
+use super::client::{PATIENCE, Running, TOKEN};
 
 const FILES: usize = 400;
 
@@ -132,6 +130,90 @@ fn a_change_in_a_part_is_complete_whatever_hides_paths_later() {
     });
 }
 
+/// Makes a change of the whole workspace that the server answers soon. Returns the error, if there is one.
+fn write(server: &Running, token: &str, workspace: &str) -> Option<String> {
+    let started = Instant::now();
+    let written = server.call_as(token, workspace, "write_file", json!({"path": "a.txt", "content": "a"})).json();
+    assert!(started.elapsed() < Duration::from_secs(10), "{written}");
+    written["error"]["message"].as_str().map(str::to_owned)
+}
+
+/// A journal of a directory that another one has replaced has no effect.
+#[test]
+fn a_part_that_was_replaced_blocks_nobody() {
+    for copied in [false, true] {
+        let home = TempDir::new().unwrap();
+        let docs = home.path().join("notes/docs");
+        fs::create_dir_all(docs.join("in")).unwrap();
+        let state = home.path().join("state/notes@/docs");
+        assert!((0..20).any(|_| cut_off(&docs, &state, &docs)), "no kill came in the middle of a change");
+        let old = home.path().join("notes/old");
+        fs::rename(&docs, &old).unwrap();
+        match copied {
+            true => assert!(Command::new("cp").arg("-a").args([&old, &docs]).status().unwrap().success()),
+            false => fs::create_dir_all(docs.join("in")).unwrap(),
+        }
+        let mut configuration = "workspaces:\n  notes:\n    root: '{home}/notes'\ntokens:\n".to_owned();
+        let parts = [".", "docs", "docs/in"].map(|part| (part, format!("{TOKEN}{part}")));
+        for (number, (part, token)) in parts.iter().enumerate() {
+            let (sha256, grant) = (hash(token), json!({"workspaces": ["notes"], "path": part}));
+            configuration += &format!("- {{name: t{number}, sha256: {sha256}, grant: {grant}}}\n");
+        }
+        let server = Running::at(home, &configuration);
+        for (part, token) in &parts {
+            assert_eq!(write(&server, token, "notes"), None, "{part}");
+        }
+    }
+}
+
+/// Its policy is that of the configuration, so that nobody completes the change.
+#[test]
+fn a_read_only_workspace_says_so_beside_a_change_that_was_cut_off() {
+    let home = TempDir::new().unwrap();
+    let docs = home.path().join("notes/docs");
+    fs::create_dir_all(&docs).unwrap();
+    assert!((0..20).any(|_| cut_off(&docs, &home.path().join("state/notes@/docs"), &docs)));
+    let server = Running::at(
+        home,
+        &format!(
+            "workspaces:\n  notes:\n    root: '{{home}}/notes'\n    policy: {{read_only: true}}\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n",
+            hash(TOKEN)
+        ),
+    );
+    let error = write(&server, TOKEN, "notes").unwrap();
+    assert!(error.contains("read-only"), "{error}");
+}
+
+/// Cuts off a change in the directory `root` of the workspace `notes`, and calls in another workspace over the same files.
+fn is_complete_in(notes: &str, other: &str, root: &str, state: &str) {
+    let home = TempDir::new().unwrap();
+    let docs = home.path().join("notes/docs");
+    fs::create_dir_all(&docs).unwrap();
+    let (root, state) = (home.path().join(root), home.path().join("state").join(state));
+    assert!((0..20).any(|_| cut_off(&root, &state, &docs)), "no kill came in the middle of a change");
+    let server = Running::at(
+        home,
+        &format!(
+            "workspaces:\n  notes: {{root: '{{home}}/{notes}'}}\n  other: {{root: '{{home}}/{other}}}\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [other]}}}}\n",
+            hash(TOKEN)
+        ),
+    );
+    let read = server.call_as(TOKEN, "other", "stat", json!({"path": "."})).json();
+    assert_eq!(read["ok"], true, "{read}");
+    let changed = changed(&docs);
+    assert!(changed == 0 || changed == FILES, "{other}: {changed} of {FILES} files are changed");
+    assert_eq!(write(&server, TOKEN, "other"), None);
+}
+
+#[test]
+fn a_change_is_complete_for_another_workspace_over_the_same_files() {
+    is_complete_in("notes", "notes'", "notes", "notes");
+    is_complete_in("notes", "notes', overlay: review", "notes", "notes");
+    is_complete_in("notes", "notes', overlay: review", "notes/docs", "notes@/docs");
+    is_complete_in("notes", "notes/docs'", "notes", "notes");
+    is_complete_in("notes/docs", "notes'", "notes/docs", "notes");
+}
+
 #[test]
 fn a_new_workspace_has_no_backups_of_an_earlier_one_of_its_name() {
     let home = TempDir::new().unwrap();
@@ -202,30 +284,4 @@ fn changes_of_parts_that_are_apart_run_at_the_same_time() {
             });
         }
     });
-}
-
-#[test]
-fn many_workspaces_can_be_used_with_few_open_files() {
-    let home = TempDir::new().unwrap();
-    for number in 0..60 {
-        fs::create_dir_all(home.path().join(format!("teams/{number}"))).unwrap();
-    }
-    let configuration = format!(
-        "listen: 127.0.0.1:0\nstate_dir: {home}/state\ntemplates:\n- root: '{home}/teams/{{name}}'\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n",
-        hash(TOKEN),
-        home = home.path().display()
-    );
-    fs::write(home.path().join("serve.yaml"), configuration).unwrap();
-    let mut program = Program::start_with(home.path(), &["sh", "-c", "ulimit -n 512 && exec \"$@\"", "sh"]);
-    let body = json!({"tool": "write_file", "arguments": {"path": "a.txt", "content": "a"}}).to_string();
-    let authorization = format!("Bearer {TOKEN}");
-    for number in 0..60 {
-        let mut stream = TcpStream::connect(&program.address).unwrap();
-        let path = format!("/w/{number}/call");
-        stream.write_all(request("POST", &path, &[("authorization", &authorization)], &body).as_bytes()).unwrap();
-        let reply = Reply::read(&mut stream).unwrap();
-        assert!(reply.status == 200 && reply.json()["ok"] == true, "{number}: {reply:?}");
-    }
-    program.terminate();
-    program.child.wait().unwrap();
 }

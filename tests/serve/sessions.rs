@@ -6,9 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use paddock::serve::hash;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::client::{Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, Http, listen_request, messages, meta, next_message, start_session, start_session_as};
+use super::mcp_client::{
+    ACCEPT, Http, hello, listen_request, messages, meta, next_message, start_session, start_session_as,
+};
 
 #[test]
 fn log_messages_are_on_the_stream_of_the_session() {
@@ -34,9 +37,7 @@ fn the_number_of_sessions_is_bounded_and_a_call_holds_no_capacity_afterwards() {
     let workspace = "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {concurrent_calls: 1}\n";
     let server = Running::start(&format!("{workspace}{token}limits: {{max_sessions: 2}}\n"));
     let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
-    let about =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let hello = hello(&json!({}));
     let refused = Http::new(&server, TOKEN).send_text(&hello);
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
     let authorization = format!("Bearer {TOKEN}");
@@ -52,9 +53,7 @@ fn the_sessions_of_one_workspace_do_not_burden_another() {
         "workspaces:\n  notes:\n    root: '{home}/notes'\n    limits: {sessions: 2}\n  other: {memory: true}\n";
     let server = Running::start(&format!("{workspaces}{token}"));
     let sessions = [start_session(&server, &json!({})), start_session(&server, &json!({}))];
-    let about =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let hello = hello(&json!({}));
     let authorization = format!("Bearer {TOKEN}");
     let start = |workspace: &str| {
         let headers = [("authorization", &*authorization), ("accept", ACCEPT)];
@@ -113,9 +112,7 @@ fn a_token_for_some_tools_has_no_resources() {
 fn has_no_resources(grant: &Value) {
     let server = Running::with_token(grant, "");
     let mut http = Http::new(&server, TOKEN);
-    let about =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}).to_string();
+    let hello = hello(&json!({}));
     let initialized = messages(&http.send_text(&hello));
     assert!(initialized[0]["result"]["capabilities"]["resources"].is_null(), "{initialized:?}");
     for (method, params) in [
@@ -217,4 +214,50 @@ fn a_session_belongs_to_its_caller_and_ends() {
     assert_eq!(status("DELETE", other, &session, ""), 404);
     assert_eq!(status("DELETE", TOKEN, &session, ""), 202);
     assert_eq!(status("POST", TOKEN, &session, ping), 404);
+}
+
+#[test]
+fn a_session_ends_when_its_token_expires() {
+    let expires = SystemTime::now() + Duration::from_secs(4);
+    let grant = json!({"workspaces": ["notes"], "expires": humantime::format_rfc3339(expires).to_string()});
+    let short = "pdk_short";
+    let server = Running::start(&format!(
+        "workspaces:\n  notes:\n    root: '{{home}}/notes'\n    limits: {{sessions: 1, calls_per_second: 1000}}\ntokens:\n- {{name: alice, sha256: {}, grant: {grant}}}\n- {{name: bob, sha256: {}, grant: {{workspaces: [notes]}}}}\n",
+        hash(short),
+        hash(TOKEN)
+    ));
+    start_session_as(&server, short, &json!({}));
+    let hello = hello(&json!({}));
+    let started = SystemTime::now();
+    loop {
+        let status = Http::new(&server, TOKEN).send_text(&hello).status;
+        if status == 200 {
+            break;
+        }
+        assert_eq!(status, 429);
+        assert!(started.elapsed().unwrap() < Duration::from_secs(30), "the session did not end");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(SystemTime::now() >= expires);
+}
+
+/// Otherwise, a token for a name would lead to the workspace of another name, after an operator renamed directories.
+#[test]
+fn a_session_does_not_follow_a_directory_that_is_renamed() {
+    let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n", hash(TOKEN));
+    let home = TempDir::new().unwrap();
+    let (notes, other) = (home.path().join("teams/notes"), home.path().join("teams/other"));
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("a.txt"), "one\n").unwrap();
+    let server = Running::at(home, &format!("templates:\n- root: '{{home}}/teams/{{name}}'\n{token}"));
+    let session = start_session(&server, &json!({}));
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("authorization", &*authorization), ("accept", ACCEPT), ("mcp-session-id", &*session)];
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "read_file", "arguments": {"path": "a.txt"}}});
+    let status = || server.request("POST", "/w/notes/mcp", &headers, &call.to_string()).status;
+    assert_eq!(status(), 200);
+    fs::rename(&notes, &other).unwrap();
+    fs::create_dir(&notes).unwrap();
+    assert_eq!(status(), 404);
 }

@@ -18,10 +18,13 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 use crate::regular::Refused;
 
 mod deferred;
+mod held;
 mod held_entry;
+mod one_descriptor;
 mod walk;
 
 pub(crate) use deferred::Deferred;
+use held::Held;
 pub(crate) use held_entry::HeldEntry;
 pub(crate) use walk::Walk;
 
@@ -60,17 +63,6 @@ impl Identity {
 #[derive(Clone, Debug)]
 pub(crate) struct Directory(Arc<Held>);
 
-struct Held {
-    dir: Dir,
-    /// The same descriptor in the form for guests.
-    guest: GuestDir,
-    identity: Identity,
-    /// Directories above it when it was opened, from the top of the file system to its parent.
-    ancestors: Vec<Identity>,
-    /// Path without links when it was opened.
-    path: PathBuf,
-}
-
 impl std::fmt::Debug for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Directory").field("path", &self.path).field("identity", &self.identity).finish()
@@ -84,12 +76,13 @@ impl Directory {
         Walk::new(path)?.end()
     }
 
-    /// Creates the value for an open directory, with the path to display.
+    /// Creates the value for an open directory, with the path to display. The descriptor is the caller's, with the caller's
+    /// rights, and so is not exchanged for that of another value.
     #[cfg(target_os = "linux")]
     pub(crate) fn from_file(file: std::fs::File, path: PathBuf) -> io::Result<Self> {
         let dir = Dir::from_std_file(file);
         let ancestors = climb(&dir)?;
-        Self::new(dir, ancestors, path)
+        Ok(Self(Arc::new(Held::new(dir, ancestors, path)?)))
     }
 
     /// Opens a caller's open directory again, because listing must not move the position of the caller's descriptor.
@@ -112,10 +105,7 @@ impl Directory {
     }
 
     fn new(dir: Dir, ancestors: Vec<Identity>, path: PathBuf) -> io::Result<Self> {
-        let identity = Identity::of(&dir.dir_metadata()?);
-        let guest = dir.try_clone()?.into_std_file();
-        let guest = GuestDir::new(guest, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, true);
-        Ok(Self(Arc::new(Held { dir, guest, identity, ancestors, path })))
+        Ok(Self(Held::new(dir, ancestors, path)?.shared()))
     }
 
     pub(crate) fn identity(&self) -> Identity {
@@ -139,13 +129,13 @@ impl Directory {
     }
 
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
-        self.0.guest.dir.metadata()
+        self.0.dir.guest().dir.metadata()
     }
 
     /// Returns the descriptor.
     #[cfg(target_os = "linux")]
     pub(crate) fn file(&self) -> &Arc<std::fs::File> {
-        &self.0.guest.dir
+        &self.0.dir.guest().dir
     }
 
     /// Opens the directory at these names, each in the directory before. A link is an error.
@@ -160,7 +150,7 @@ impl Directory {
 
     /// Returns the directory in the form for guests, with the given rights.
     pub(crate) fn for_guest(&self, access: Access) -> GuestDir {
-        let mut dir = self.0.guest.clone();
+        let mut dir = self.0.dir.guest().clone();
         if access == Access::ReadOnly {
             (dir.perms, dir.open_mode) = (FsPerms::ReadOnly, OpenMode::READ);
         }

@@ -160,13 +160,17 @@ impl Workspace {
 /// Operations of the server that are no calls, and so have no event and no record.
 #[cfg(all(target_os = "linux", feature = "serve"))]
 impl Workspace {
-    /// Waits for a running change, and completes or undoes one that was cut off, as each call does.
-    pub(crate) fn recover(&self) -> Result<(), ToolError> {
+    /// Waits for a running change, and completes or undoes one that was cut off, as each call does. Returns false if the
+    /// workspace is read-only, so that it stays as it is.
+    pub(crate) fn recover(&self) -> Result<bool, ToolError> {
+        if self.guests().roots.state.is_none() {
+            return Ok(false);
+        }
         let described = self.guests().run(&Call::unwatched(READS), async |guest, store| {
             let args = StatArgs { brief: true, ..StatArgs::new(".") };
             guest.files(&mut *store)?.call_stat(&mut *store, &args).await
         })?;
-        described.map(drop)
+        described.map(|_| true)
     }
 
     /// Returns those of the paths that no tool may show.

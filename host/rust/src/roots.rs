@@ -16,9 +16,10 @@ use crate::overlay::OverlayDir;
 use crate::policy::Access;
 use crate::state::{self, StateDir};
 use crate::tree_locks::TreeLocks;
-#[cfg(feature = "commands")]
-use crate::types::ErrorCode;
-use crate::types::ToolError;
+use crate::types::{ErrorCode, ToolError};
+
+/// Maximum number of times that a call completes what was cut off while it waited.
+const RECOVERIES: usize = 4;
 
 /// Roots that contain those of a workspace or are in them, and whose journals are in other state directories.
 pub(crate) trait OtherRoots: Send + Sync {
@@ -58,19 +59,20 @@ impl Roots {
 
     /// Returns the mounts of a guest, with the locks if the guest changes something or recovers from a crash.
     pub(crate) fn mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Vec<File>), ToolError> {
-        loop {
+        // Without a state directory, the call may change nothing, and its guest says so.
+        let others = self.others.as_ref().filter(|_| changing && self.state.is_some());
+        let Some(others) = others else { return self.locked_mounts(changing, budget) };
+        for _ in 0..RECOVERIES {
             let locked = self.locked_mounts(changing, budget)?;
-            let Some(others) = self.others.as_ref().filter(|_| changing) else { return Ok(locked) };
             // A change of another root may have been cut off while this call waited for it.
             if !others.are_cut_off()? {
                 return Ok(locked);
             }
             drop(locked);
             others.recover()?;
-            if let Some(interruption) = budget.interruption() {
-                return Err(interruption.explain());
-            }
         }
+        Err(ToolError::new(ErrorCode::Io, "changes of the same files by other processes are cut off again and again")
+            .hint("nothing was changed; the person who runs this has to find out what ends the processes"))
     }
 
     fn locked_mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Vec<File>), ToolError> {

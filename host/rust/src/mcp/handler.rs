@@ -22,7 +22,7 @@ use super::log::Log;
 use super::resources::{self, Files};
 use super::roots::SessionWorkspace;
 use super::splice::Placeholders;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::{Polls, Subscriptions};
 use crate::{Approver, CallOptions, Outcome, Progress, Workspace};
 
 /// Time before the first progress report of a call, and interval between further ones.
@@ -49,6 +49,7 @@ pub(super) struct Handler {
 pub(crate) struct Shared {
     tools: Arc<OnceCell<Vec<Tool>>>,
     questions: Arc<Questions>,
+    polls: Polls,
 }
 
 impl Handler {
@@ -60,7 +61,7 @@ impl Handler {
         shared: Shared,
     ) -> Self {
         let session = Arc::new(session);
-        let subscriptions = Subscriptions::new(session.clone(), dialect.clone());
+        let subscriptions = Subscriptions::new(session.clone(), dialect.clone(), shared.polls.clone());
         let running = Semaphore::new(MAX_REQUESTS);
         Self { session, dialect, placeholders, log, shared, has_resources: true, subscriptions, running }
     }

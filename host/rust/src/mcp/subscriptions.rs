@@ -28,10 +28,14 @@ const MAX: usize = 100;
 const INTERVAL: Duration = Duration::from_secs(1);
 const SPARING: u32 = 10;
 
+/// Lock of the checks of subscriptions: those of all clients of a workspace take one thread at a time.
+pub(super) type Polls = Arc<tokio::sync::Mutex<()>>;
+
 /// Subscriptions of the client of a session. Dropping the value ends the task that checks them.
 pub(super) struct Subscriptions {
     session: Arc<SessionWorkspace>,
     dialect: String,
+    polls: Polls,
     permits: Arc<Semaphore>,
     watched: Watched,
     looking: Mutex<Option<AbortHandle>>,
@@ -48,9 +52,9 @@ struct Subscription {
 }
 
 impl Subscriptions {
-    pub(super) fn new(session: Arc<SessionWorkspace>, dialect: String) -> Self {
+    pub(super) fn new(session: Arc<SessionWorkspace>, dialect: String, polls: Polls) -> Self {
         let (watched, looking) = (Watched::default(), Mutex::default());
-        Self { session, dialect, permits: Arc::new(Semaphore::new(MAX)), watched, looking }
+        Self { session, dialect, polls, permits: Arc::new(Semaphore::new(MAX)), watched, looking }
     }
 
     /// Handles `resources/subscribe`. Fails if there is nothing at the path that a tool may show.
@@ -65,11 +69,12 @@ impl Subscriptions {
         let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         self.watched.lock().insert(uri, subscription);
         if looking.is_none() {
-            let watched = self.watched.clone();
-            let (session, dialect, mut context) = (self.session.clone(), self.dialect.clone(), context.clone());
+            let (watched, polls, mut context) = (self.watched.clone(), self.polls.clone(), context.clone());
+            let (session, dialect) = (self.session.clone(), self.dialect.clone());
             // They may hold capacity of the server until the request has been handled.
             context.extensions = Extensions::default();
-            let task = async move { watched.watch(&session, &dialect, &context, &Ear::Client(&context.peer)).await };
+            let task =
+                async move { watched.watch(&session, &dialect, &context, &polls, &Ear::Client(&context.peer)).await };
             *looking = Some(tokio::spawn(task).abort_handle());
         }
         Ok(())
@@ -106,7 +111,7 @@ impl Subscriptions {
             let ear = Ear::Listener(context.sink());
             tokio::select! {
                 () = context.cancelled() => {}
-                () = watched.watch(&self.session, &self.dialect, request, &ear) => {}
+                () = watched.watch(&self.session, &self.dialect, request, &self.polls, &ear) => {}
             }
         } else {
             context.cancelled().await;
@@ -169,6 +174,7 @@ impl Watched {
         session: &SessionWorkspace,
         dialect: &str,
         context: &RequestContext<RoleServer>,
+        polls: &Polls,
         ear: &Ear<'_>,
     ) {
         let mut pause = INTERVAL;
@@ -176,8 +182,11 @@ impl Watched {
             tokio::time::sleep(pause).await;
             // The client may have changed its roots in the meantime.
             let workspace = session.workspace(dialect, context).await;
+            let turn = polls.lock().await;
             let started = Instant::now();
-            for uri in self.changed(workspace).await {
+            let changed = self.changed(workspace).await;
+            drop(turn);
+            for uri in changed {
                 if !ear.tell(uri).await {
                     return;
                 }

@@ -5,15 +5,25 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-/// Maximum number of descriptors that an open workspace holds: its root, and the directories on the paths of its private
-/// files, each twice. A private file behind symbolic links takes more.
-const OF_WORKSPACE: u64 = 48;
+/// Maximum number of descriptors that an open workspace holds in addition to those that it shares with others: its root,
+/// its state directory, and its private files. A private file behind symbolic links takes more.
+const OF_WORKSPACE: u64 = 8;
 
-/// Returns the number of workspaces that can be open at the same time. Connections and running calls have the other half of
-/// the descriptors that the process may open.
+/// Returns the number of workspaces that can be open at the same time: they have half of the descriptors that the process
+/// may open.
 pub(super) fn max_workspaces() -> usize {
+    share(2)
+}
+
+/// Returns the number of sessions that can exist at the same time: their workspaces, which stay open, have a quarter of the
+/// descriptors. Connections and running calls have the rest.
+pub(super) fn max_sessions() -> usize {
+    share(4)
+}
+
+fn share(divisor: u64) -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(limit / 2 / OF_WORKSPACE).unwrap_or(usize::MAX).max(1)
+    usize::try_from(limit / divisor / OF_WORKSPACE).unwrap_or(usize::MAX).max(1)
 }
 
 /// Returns whether the process, or the system, has too many open files.

@@ -4,17 +4,35 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cap_std::fs::MetadataExt;
+
+use super::lock;
 use super::narrowing::InnerPath;
 use super::refusal::Refusal;
+use super::telemetry::log;
 use crate::budget::CallBudget;
-use crate::directory::{Deferred, Directory, found};
+use crate::directory::{Deferred, Directory, Identity, found};
 use crate::policy::Limits;
-use crate::roots::OtherRoots;
 use crate::state::{self, StateDir};
 use crate::types::ToolError;
+
+/// Maximum number of journals that have no effect, in memory. More are found again.
+const MAX_IGNORED: usize = 4096;
+
+/// Journals that no root has.
+pub(super) type Ignored = Arc<Mutex<HashSet<Stamp>>>;
+
+/// Device, inode and time of the last change of a journal, which tell it from any other one. The time has seconds and
+/// nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Stamp {
+    identity: Identity,
+    changed: (i64, i64),
+}
 
 /// The state directories of one workspace, below the directory of all state directories.
 #[derive(Clone)]
@@ -24,6 +42,7 @@ pub(super) struct Journals {
     whole: String,
     /// The directory of the whole workspace.
     directory: Directory,
+    ignored: Ignored,
 }
 
 /// A root of the workspace that has a journal.
@@ -34,8 +53,8 @@ pub(super) struct Root {
 }
 
 impl Journals {
-    pub(super) fn new(parent: Option<Deferred>, whole: String, directory: Directory) -> Self {
-        Self { parent, whole, directory }
+    pub(super) fn new(parent: Option<Deferred>, whole: String, directory: Directory, ignored: Ignored) -> Self {
+        Self { parent, whole, directory, ignored }
     }
 
     /// Returns the name of the directory that has the state directories of the parts. No name of a workspace contains `@`.
@@ -67,29 +86,42 @@ impl Journals {
     fn parts_with_journals(&self, own: Option<&InnerPath>) -> io::Result<Vec<Option<InnerPath>>> {
         let Some(parent) = self.parent()? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        found.extend(has_journal(&parent, self.whole.as_ref())?.then_some(None));
+        found.extend(self.has_journal(&parent, self.whole.as_ref())?.then_some(None));
         let Some(parts) = self.parts_directory()? else { return Ok(found) };
         for (part, name) in named_parts(&parts)?.filter(|(part, _)| own.is_none_or(|own| own.overlaps(part))) {
-            found.extend(has_journal(&parts, &name)?.then_some(Some(part)));
+            found.extend(self.has_journal(&parts, &name)?.then_some(Some(part)));
         }
         Ok(found)
     }
 
-    /// Waits until no change of this root runs. Returns whether its last change was cut off.
-    pub(super) fn is_cut_off(&self, root: Option<&InnerPath>) -> Result<bool, ToolError> {
-        let Some(directory) = self.directory(root).map_err(|cause| state::failed(&cause))? else { return Ok(false) };
+    /// Waits until no change of this root runs. Returns its journals: those of changes that were cut off.
+    pub(super) fn cut_off(&self, root: Option<&InnerPath>) -> Result<HashSet<Stamp>, ToolError> {
+        let failed = |cause: io::Error| state::failed(&cause);
+        let Some(directory) = self.state_directory(root).map_err(failed)? else { return Ok(HashSet::new()) };
         let patience = Duration::from_millis(Limits::default().max_time_ms);
         let _lock = StateDir::lock(&directory, &CallBudget::within(patience))?;
-        Ok(StateDir::has_journal(&directory))
+        self.stamps(&directory).map_err(failed)
     }
 
-    /// Returns the roots other than `own` that contain it or are in it. `recover` completes or undoes the changes of all roots
-    /// that contain `own` or are in it.
-    pub(super) fn others<R>(self, own: Option<InnerPath>, recover: R) -> Arc<dyn OtherRoots>
-    where
-        R: Fn(Option<&InnerPath>) -> Result<(), Refusal> + Send + Sync + 'static,
-    {
-        Arc::new(Others { journals: self, own, recover })
+    /// Ignores those of the journals that this root still has after a recovery: their changes were not of this directory,
+    /// which has replaced another one or has another path, or were of further directories too.
+    pub(super) fn ignore(&self, root: Option<&InnerPath>, journals: &HashSet<Stamp>) -> Result<(), ToolError> {
+        let still = self.cut_off(root)?;
+        let found: Vec<_> = journals.intersection(&still).copied().collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let mut ignored = lock(&self.ignored);
+        if ignored.len() + found.len() > MAX_IGNORED {
+            ignored.clear();
+        }
+        ignored.extend(found);
+        let name = self.parent.as_ref().map(|parent| parent.path().join(self.name(root))).unwrap_or_default();
+        log(&format!(
+            "paddock: the journal in `{}` has no effect: it is of another directory than the workspace has now, or of other directories too",
+            name.display()
+        ));
+        Ok(())
     }
 
     /// Returns the parts that have state directories.
@@ -98,13 +130,42 @@ impl Journals {
         Ok(named_parts(&parts)?.map(|(part, _)| part).collect())
     }
 
-    /// Returns the state directory of a root.
-    fn directory(&self, root: Option<&InnerPath>) -> io::Result<Option<Directory>> {
-        let (above, name) = match root {
-            Some(part) => (self.parts_directory()?, part.to_name()),
-            None => (self.parent()?, self.whole.clone()),
-        };
-        above.map_or(Ok(None), |above| found(above.subdirectory(name)))
+    /// Returns the path of the state directory of a root, below that of all state directories.
+    fn name(&self, root: Option<&InnerPath>) -> PathBuf {
+        root.map_or_else(
+            || PathBuf::from(&self.whole),
+            |part| PathBuf::from(Self::parts_name(&self.whole)).join(part.to_name()),
+        )
+    }
+
+    fn state_directory(&self, root: Option<&InnerPath>) -> io::Result<Option<Directory>> {
+        let Some(parent) = self.parent()? else { return Ok(None) };
+        found(parent.descend(self.name(root).iter()))
+    }
+
+    /// Returns whether the state directory `name` has a journal that is not ignored.
+    fn has_journal(&self, parent: &Directory, name: &OsStr) -> io::Result<bool> {
+        let names = found(parent.names_in(name))?.unwrap_or_default();
+        if !names.iter().any(|name| state::is_journal(name)) {
+            return Ok(false);
+        }
+        let directory = found(parent.subdirectory(name))?;
+        directory.map_or(Ok(false), |directory| Ok(!self.stamps(&directory)?.is_empty()))
+    }
+
+    /// Returns the journals in a state directory that are not ignored.
+    fn stamps(&self, directory: &Directory) -> io::Result<HashSet<Stamp>> {
+        let names = directory.names_in(OsStr::new("."))?.into_iter().filter(|name| state::is_journal(name));
+        let mut stamps = HashSet::new();
+        for name in names {
+            if let Some(metadata) = found(directory.entries().symlink_metadata(name))? {
+                let changed = (metadata.ctime(), metadata.ctime_nsec());
+                stamps.insert(Stamp { identity: Identity::of(&metadata), changed });
+            }
+        }
+        let ignored = lock(&self.ignored);
+        stamps.retain(|stamp| !ignored.contains(stamp));
+        Ok(stamps)
     }
 
     fn parts_directory(&self) -> io::Result<Option<Directory>> {
@@ -120,33 +181,10 @@ impl Journals {
     }
 }
 
-struct Others<R> {
-    journals: Journals,
-    own: Option<InnerPath>,
-    recover: R,
-}
-
-impl<R: Fn(Option<&InnerPath>) -> Result<(), Refusal> + Send + Sync> OtherRoots for Others<R> {
-    fn are_cut_off(&self) -> Result<bool, ToolError> {
-        let roots = self.journals.roots(self.own.as_ref())?;
-        Ok(roots.iter().any(|root| root.part != self.own))
-    }
-
-    fn recover(&self) -> Result<(), ToolError> {
-        Ok((self.recover)(self.own.as_ref())?)
-    }
-}
-
 /// Returns the parts that have a state directory in `parts`, and its name.
 fn named_parts(parts: &Directory) -> io::Result<impl Iterator<Item = (InnerPath, OsString)>> {
     let names = parts.names_in(OsStr::new("."))?.into_iter();
     Ok(names.filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name))))
-}
-
-/// Returns whether the state directory `name` has a journal.
-fn has_journal(parent: &Directory, name: &OsStr) -> io::Result<bool> {
-    let names = found(parent.names_in(name))?.unwrap_or_default();
-    Ok(names.iter().any(|name| state::is_journal(name)))
 }
 
 #[cfg(test)]
@@ -165,15 +203,13 @@ mod tests {
         }
         let journals = |whole: &str| {
             let parent = Deferred::new(Walk::new(home.path()).unwrap()).unwrap();
-            Journals::new(Some(parent), whole.to_owned(), Directory::open(&root).unwrap())
+            Journals::new(Some(parent), whole.to_owned(), Directory::open(&root).unwrap(), Ignored::default())
         };
         let part = |path: &str| InnerPath::parse(path).unwrap();
         let parts = |journals: &Journals, own: &str| {
             let roots = journals.roots(part(own).as_ref()).unwrap();
             roots.into_iter().map(|root| root.part).collect::<Vec<_>>()
         };
-        let are_others_cut_off =
-            |journals: &Journals, own: &str| journals.clone().others(part(own), |_| Ok(())).are_cut_off().unwrap();
         let notes = journals("notes");
         assert!(!notes.may_be_of_parts() && parts(&notes, "").is_empty());
         for directory in ["notes@/docs", "notes@/src@lib", "notes@/gone", "notes", "other@/docs"] {
@@ -190,18 +226,38 @@ mod tests {
         ] {
             let journal = home.path().join(directory).join("journal-0000000000000000");
             fs::write(&journal, "").unwrap();
-            assert!(notes.is_cut_off(part(root).as_ref()).unwrap());
+            assert_eq!(notes.cut_off(part(root).as_ref()).unwrap().len(), 1);
             for own in all {
                 let is_apart = apart.contains(&own);
                 assert_eq!(parts(&notes, own), if is_apart { vec![] } else { vec![part(root)] }, "{root}, {own}");
-                assert_eq!(are_others_cut_off(&notes, own), !is_apart && own != root, "{root}, {own}");
             }
             assert!(parts(&journals("other"), "").is_empty());
             fs::remove_file(journal).unwrap();
-            assert!(!notes.is_cut_off(part(root).as_ref()).unwrap());
+            assert!(notes.cut_off(part(root).as_ref()).unwrap().is_empty());
         }
         fs::write(home.path().join("notes@/gone/journal-0000000000000000"), "").unwrap();
-        assert!(parts(&notes, "").is_empty() && !are_others_cut_off(&notes, ""));
+        assert!(parts(&notes, "").is_empty());
         assert_eq!(notes.parts().unwrap().len(), 4);
+    }
+    #[test]
+    fn a_journal_that_remains_after_a_recovery_has_no_effect() {
+        let home = tempfile::tempdir().unwrap();
+        let parent = Deferred::new(Walk::new(home.path()).unwrap()).unwrap();
+        let root = Directory::open(home.path()).unwrap();
+        let journals = Journals::new(Some(parent), "notes".to_owned(), root, Ignored::default());
+        let directory = home.path().join("notes");
+        fs::create_dir(&directory).unwrap();
+        let journal = directory.join("journal-0000000000000000");
+        fs::write(&journal, "foreign").unwrap();
+        let before = journals.cut_off(None).unwrap();
+        journals.ignore(None, &before).unwrap();
+        assert!(before.len() == 1 && journals.cut_off(None).unwrap().is_empty());
+        assert!(journals.roots(None).unwrap().is_empty());
+        // Another process was cut off meanwhile.
+        fs::write(directory.join("new"), "own").unwrap();
+        fs::rename(directory.join("new"), &journal).unwrap();
+        journals.ignore(None, &before).unwrap();
+        assert_eq!(journals.cut_off(None).unwrap().len(), 1);
+        assert_eq!(journals.roots(None).unwrap().len(), 1);
     }
 }

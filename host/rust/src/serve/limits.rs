@@ -37,6 +37,11 @@ pub(super) struct Busy {
     pub(super) retry_after: Duration,
 }
 
+impl Busy {
+    /// The refusal if the server has no capacity for another call.
+    pub(super) const CALLS: Self = Self { limit: "max_calls", retry_after: BUSY };
+}
+
 /// A counter with a maximum.
 #[derive(Clone)]
 pub(super) struct Slots(Arc<Count>);
@@ -77,10 +82,7 @@ impl Tenant {
 
     /// Starts a call, if the workspace and the server have capacity for it.
     pub(super) fn begin(self: &Arc<Self>, server: &Slots) -> Result<Running, Busy> {
-        let slots = [
-            self.calls.take().ok_or_else(|| busy("concurrent_calls"))?,
-            server.take().ok_or_else(|| busy("max_calls"))?,
-        ];
+        let slots = [self.calls.take().ok_or_else(|| busy("concurrent_calls"))?, server.take().ok_or(Busy::CALLS)?];
         self.message()?;
         Ok(Running { tenant: Arc::clone(self), started: Instant::now(), _slots: slots })
     }
@@ -101,10 +103,7 @@ impl Tenant {
     /// Starts to read a large body, if the workspace and the server have capacity for it. The message in the body may turn
     /// out to be no call, so that its bytes are limited here.
     pub(super) fn body(&self, server: &Slots) -> Result<[Slot; 2], Busy> {
-        let slots = [
-            self.bodies.take().ok_or_else(|| busy("concurrent_calls"))?,
-            server.take().ok_or_else(|| busy("max_calls"))?,
-        ];
+        let slots = [self.bodies.take().ok_or_else(|| busy("concurrent_calls"))?, server.take().ok_or(Busy::CALLS)?];
         let wait = self.rates.lock().unwrap_or_else(PoisonError::into_inner).bytes.wait(Instant::now());
         wait.is_zero().then_some(slots).ok_or(Busy { limit: "bytes_per_second", retry_after: wait })
     }
@@ -237,7 +236,7 @@ mod tests {
         assert_eq!(server.used(), 2);
         drop(running);
         assert_eq!(server.used(), 0);
-        assert_eq!(tenant.begin(&Slots::new(0)).err(), Some(busy("max_calls")));
+        assert_eq!(tenant.begin(&Slots::new(0)).err(), Some(Busy::CALLS));
         assert!(tenant.begin(&server).is_ok());
         let bodies = [tenant.body(&server).ok().unwrap(), tenant.body(&server).ok().unwrap()];
         assert!(tenant.body(&server).is_err() && tenant.begin(&server).is_ok());

@@ -1,10 +1,10 @@
 //! State directories of the workspaces and of their parts: the directories that tokens with a `path` make roots.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::journals::Journals;
+use super::journals::{Ignored, Journals};
 use super::narrowing::InnerPath;
 use crate::directory::{Deferred, Directory, Walk};
 use crate::state;
@@ -29,6 +29,16 @@ pub(super) enum Origin<'d> {
     Template(&'d Directory),
 }
 
+/// Resolves the path of a directory of the server. Fails if it is in one of the roots, where tools could read and change the
+/// state of all workspaces.
+pub(super) fn outside(path: &Path, roots: &[&Directory]) -> io::Result<Walk> {
+    let walk = Walk::new(path)?;
+    match roots.iter().any(|root| walk.directory.is_in(root.identity())) {
+        true => Err(io::Error::other("it has to be outside of all workspaces and templates")),
+        false => Ok(walk),
+    }
+}
+
 impl<'d> Origin<'d> {
     fn directory(self) -> &'d Directory {
         let (Self::Configured(directory) | Self::Template(directory)) = self;
@@ -41,26 +51,20 @@ pub(super) struct StateDirs {
     parent: Option<Deferred>,
     /// Whether the configuration names it. Otherwise it is the user's own.
     is_configured: bool,
+    ignored: Ignored,
 }
 
 impl StateDirs {
-    /// Opens the directory that the configuration names, if any. It may not exist yet. Fails if it is in one of the roots,
-    /// where tools could read and change the state of all workspaces.
+    /// Opens the directory that the configuration names, if any. It may not exist yet. Fails if it is in one of the roots.
     pub(super) fn new(configured: Option<PathBuf>, roots: &[&Directory]) -> io::Result<Self> {
-        let is_configured = configured.is_some();
-        let open = |path: PathBuf| {
-            let walk = Walk::new(&path)?;
-            match roots.iter().any(|root| walk.directory.is_in(root.identity())) {
-                true => Err(io::Error::other("it has to be outside of all workspaces and templates")),
-                false => Deferred::new(walk),
-            }
-        };
+        let (is_configured, ignored) = (configured.is_some(), Ignored::default());
+        let open = |path: PathBuf| outside(&path, roots).and_then(Deferred::new);
         let parent = configured.or_else(user_directories::state).map(open);
         match parent.transpose() {
-            Ok(parent) => Ok(Self { parent, is_configured }),
+            Ok(parent) => Ok(Self { parent, is_configured, ignored }),
             Err(cause) if is_configured => Err(cause),
             // Without a directory of the user, nothing has a state directory there.
-            Err(_) => Ok(Self { parent: None, is_configured }),
+            Err(_) => Ok(Self { parent: None, is_configured, ignored }),
         }
     }
 
@@ -91,7 +95,8 @@ impl StateDirs {
 
     /// Returns the journals of a workspace.
     pub(super) fn journals(&self, name: &str, origin: Origin<'_>) -> Journals {
-        Journals::new(self.parent.clone(), self.whole(name, origin), origin.directory().clone())
+        let (whole, directory) = (self.whole(name, origin), origin.directory().clone());
+        Journals::new(self.parent.clone(), whole, directory, self.ignored.clone())
     }
 
     /// Returns the name of the state directory of a workspace. That of a template contains the time at which the directory

@@ -35,6 +35,7 @@ pub(super) enum Files {
 }
 
 /// The directory that becomes the root of a workspace, and its place among the open ones.
+#[derive(Clone)]
 pub(super) struct Located {
     /// The part of the workspace to which a token is limited.
     pub(super) inner: Option<Directory>,

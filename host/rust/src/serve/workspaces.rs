@@ -16,8 +16,9 @@ use super::name::{NAME_RULE, is_name};
 use super::narrowing::{InnerPath, InnerRoots, Narrowing};
 use super::opened::Opened;
 use super::refusal::Refusal;
+use super::related::Related;
 use super::served::Served;
-use super::state_dirs::StateDirs;
+use super::state_dirs::{StateDirs, outside};
 use super::target::{Files, Located, Source, Target};
 use crate::catalog;
 use crate::directory::Directory;
@@ -38,6 +39,7 @@ const NAME: &str = "/{name}";
 pub(super) struct Workspaces {
     configured: HashMap<String, Configured>,
     templates: Vec<Template>,
+    pub(super) related: Related,
     state_dirs: StateDirs,
     audit_dir: Option<PathBuf>,
     /// The file of the configuration and that of the keys, which no tool may open.
@@ -60,7 +62,8 @@ struct Template {
 impl Workspaces {
     /// Opens the directories of the configuration.
     pub(super) fn new(file: &Configuration, settings: &Settings) -> Result<Self, Error> {
-        let (mut configured, mut dialects) = (HashMap::new(), HashSet::from([DIALECT.to_owned()]));
+        let (mut configured, mut related) = (HashMap::new(), Related::default());
+        let mut dialects = HashSet::from([DIALECT.to_owned()]);
         for (name, workspace) in &settings.workspaces {
             let at = format!("workspaces.{name}");
             if !is_name(name) {
@@ -71,6 +74,7 @@ impl Workspaces {
             let location = Arc::new(Location::new(file, &at, workspace, &policy)?);
             let (dialect, limits) = (workspace.dialect.clone(), workspace.limits.clone());
             let source = Arc::new(Source { dialect, policy, limits });
+            location.directory().into_iter().for_each(|directory| related.add(name, directory));
             configured.insert(name.clone(), Configured { location, source });
         }
         let mut templates = Vec::new();
@@ -88,12 +92,16 @@ impl Workspaces {
         let roots = configured.values().filter_map(|configured: &Configured| configured.location.directory());
         let roots: Vec<_> = roots.chain(templates.iter().map(|template: &Template| &template.parent)).collect();
         let state_dirs = StateDirs::new(below(&settings.state_dir), &roots);
+        let audit_dir = below(&settings.audit_dir);
+        let checked = audit_dir.as_deref().map(|path| outside(path, &roots)).transpose();
+        checked.map_err(|cause| file.wrong("audit_dir", cause))?;
         let private = settings.jwt.iter().map(|jwt| file.directory().join(&jwt.jwks));
         Ok(Self {
             state_dirs: state_dirs.map_err(|cause| file.wrong("state_dir", cause))?,
             configured,
             templates,
-            audit_dir: below(&settings.audit_dir),
+            related,
+            audit_dir,
             private: private.chain([file.path().to_owned()]).collect(),
             open: Mutex::new(Opened::new(settings.limits.max_open_workspaces.min(descriptors::max_workspaces()))),
             inner_roots: Mutex::default(),
@@ -140,8 +148,12 @@ impl Workspaces {
     }
 
     /// Returns a workspace, narrowed, if it is open.
-    pub(super) fn opened(&self, target: &Target, narrowing: &Narrowing) -> Result<Option<Arc<Served>>, Refusal> {
-        let located = target.locate(narrowing)?;
+    pub(super) fn opened(
+        &self,
+        target: &Target,
+        located: &Located,
+        narrowing: &Narrowing,
+    ) -> Result<Option<Arc<Served>>, Refusal> {
         match target.memory() {
             Some(served) if narrowing.is_empty() => Ok(Some(served.clone())),
             Some(_) => Err(Refusal::Narrowing("a workspace in memory cannot be narrowed for a token".to_owned())),
@@ -150,8 +162,12 @@ impl Workspaces {
     }
 
     /// Opens a workspace that is not open, for a caller. This blocks the thread.
-    pub(super) fn open(self: &Arc<Self>, target: &Target, narrowing: &Narrowing) -> Result<Arc<Served>, Refusal> {
-        let Located { inner, key } = target.locate(narrowing)?;
+    pub(super) fn open(
+        self: &Arc<Self>,
+        target: &Target,
+        Located { inner, key }: Located,
+        narrowing: &Narrowing,
+    ) -> Result<Arc<Served>, Refusal> {
         if let Some(path) = &narrowing.path {
             // A path that does not exist is not counted.
             let existing =
@@ -160,28 +176,6 @@ impl Workspaces {
         }
         let served = Arc::new(self.build(target, inner, narrowing)?);
         lock(&self.open).insert(key, served).ok_or(Refusal::Full)
-    }
-
-    /// Returns whether a change that a call by this caller neither waits for nor completes may run, or may have been cut off:
-    /// one of another part, or for a caller with restrictions, which may forbid to complete it, any change.
-    pub(super) fn may_be_unfinished(&self, target: &Target, narrowing: &Narrowing) -> bool {
-        !narrowing.is_empty() || self.journals(target).is_some_and(|journals| journals.may_be_of_parts())
-    }
-
-    /// Waits for the running changes of the roots of a workspace that contain a part or are in it, and completes or undoes
-    /// those that were cut off. This blocks the thread.
-    pub(super) fn recover(self: &Arc<Self>, target: &Target, part: Option<&InnerPath>) -> Result<(), Refusal> {
-        let (Some(directory), Some(journals)) = (target.directory(), self.journals(target)) else { return Ok(()) };
-        for root in journals.roots(part)? {
-            if !journals.is_cut_off(root.part.as_ref()).map_err(Refusal::Unfinished)? {
-                continue;
-            }
-            // The rules for the paths of tokens are not checked: a file that was created later must not prevent the recovery.
-            let layers = layers(directory, &target.source, &Narrowing::default())?;
-            let served = self.directory(target, &root.directory, root.part.as_ref(), &layers)?;
-            served.workspace.recover().map_err(Refusal::Unfinished)?;
-        }
-        Ok(())
     }
 
     /// Returns the names of the workspaces of the configuration, without those of templates.
@@ -217,29 +211,27 @@ impl Workspaces {
             }
             path.check_policy(&layers)?;
         }
-        self.directory(target, inner.as_ref().unwrap_or(directory), narrowing.path.as_ref(), &layers)
+        let root = inner.as_ref().unwrap_or(directory);
+        self.directory(target, root, narrowing.path.as_ref(), &layers, target.overlay())
     }
 
     /// Opens the directory `root` of a workspace: that of the whole workspace, or a part.
-    fn directory(
+    pub(super) fn directory(
         self: &Arc<Self>,
         target: &Target,
         root: &Directory,
         part: Option<&InnerPath>,
         layers: &Layers,
+        overlay: Option<&str>,
     ) -> Result<Served, Refusal> {
         let descriptor = root
             .file()
             .try_clone()
             .map_err(|cause| Refusal::Failed(Error::Root { path: root.path().to_owned(), cause }))?;
         let mut builder = Workspace::builder().root_fd(descriptor.into());
-        if let Some(overlay) = target.overlay() {
-            builder = builder.overlay(overlay);
-        }
-        if let Some(journals) = self.journals(target) {
-            let (all, own) = (Arc::downgrade(self), target.clone());
-            let recover = move |part: Option<&InnerPath>| all.upgrade().ok_or(Refusal::Unknown)?.recover(&own, part);
-            builder = builder.other_roots(journals.others(part.cloned(), recover));
+        match overlay {
+            Some(overlay) => builder = builder.overlay(overlay),
+            None => builder = builder.other_roots(self.other_roots(target, root, part)?),
         }
         if let Some(path) = self.state_dirs.path(&target.name, target.origin(), part) {
             builder = builder.state_dir(path);
@@ -248,7 +240,7 @@ impl Workspaces {
     }
 
     /// Returns the journals of a workspace that is a directory of this machine.
-    fn journals(&self, target: &Target) -> Option<Journals> {
+    pub(super) fn journals(&self, target: &Target) -> Option<Journals> {
         Some(self.state_dirs.journals(&target.name, target.origin()?))
     }
 
@@ -303,7 +295,7 @@ fn check_dialect(file: &Configuration, at: &str, dialect: &str, known: &mut Hash
 
 /// Returns the policy of a workspace in a directory. The file of the project in the workspace narrows the policy of each part
 /// of the workspace.
-fn layers(directory: &Directory, source: &Source, narrowing: &Narrowing) -> Result<Layers, Refusal> {
+pub(super) fn layers(directory: &Directory, source: &Source, narrowing: &Narrowing) -> Result<Layers, Refusal> {
     narrowed(Layers::load(mount::way_to(directory.file())).map_err(Refusal::Failed)?, source, narrowing)
 }
 

@@ -9,13 +9,13 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::time::timeout;
 
 use super::super::authority::{Denied, Grant};
-use super::super::limits::{Running, Slot, Tenant};
+use super::super::limits::{Busy, Running, Slot, Tenant};
 use super::super::name::is_name;
 use super::super::narrowing::Narrowing;
 use super::super::record::Record;
 use super::super::refusal::Refusal;
 use super::super::served::Served;
-use super::super::target::Target;
+use super::super::target::{Located, Target};
 use super::super::telemetry::{Direction, log};
 use super::reply::Rejection;
 use super::{Inner, record};
@@ -27,6 +27,7 @@ const LARGE_BODY: u64 = 64 << 10;
 pub(super) struct Admitted {
     pub(super) app: Arc<Inner>,
     pub(super) target: Target,
+    pub(super) located: Located,
     token: Option<String>,
     pub(super) grant: Arc<Grant>,
     pub(super) tenant: Arc<Tenant>,
@@ -45,8 +46,9 @@ impl Admitted {
         record.set_caller(&grant.holder, Some(&workspace), grant.narrowing.path.as_ref());
         // Only a caller who may use the workspace learns whether it exists.
         let target = app.workspaces.find(&workspace)?;
+        let located = target.locate(&grant.narrowing)?;
         let tenant = app.workspaces.tenant(&target)?;
-        Ok(Self { app, target, token, grant: Arc::new(grant), tenant, record })
+        Ok(Self { app, target, located, token, grant: Arc::new(grant), tenant, record })
     }
 
     /// Returns whether the token still has rights in the workspace.
@@ -112,7 +114,7 @@ impl Admitted {
 
     /// Opens the workspace with the rights of the caller, for this call if there is one.
     pub(super) async fn open(&self, call: Option<&Arc<Running>>) -> Result<Arc<Served>, Rejection> {
-        open(&self.app, &self.target, &self.grant.narrowing, call).await
+        open(&self.app, &self.target, &self.located, &self.grant.narrowing, call).await
     }
 }
 
@@ -121,25 +123,31 @@ impl Admitted {
 pub(super) async fn open(
     app: &Arc<Inner>,
     target: &Target,
+    located: &Located,
     narrowing: &Narrowing,
     call: Option<&Arc<Running>>,
 ) -> Result<Arc<Served>, Rejection> {
     if app.lock_check.has_failed() {
         return Err(Rejection::no_locks());
     }
-    let opened = app.workspaces.opened(target, narrowing)?;
+    let opened = app.workspaces.opened(target, located, narrowing)?;
     let recovers = call.is_some() && app.workspaces.may_be_unfinished(target, narrowing);
     if let Some(served) = opened.clone().filter(|_| !recovers) {
         return Ok(served);
     }
+    // Each opening blocks a thread, also that for a message that is no call.
+    let slot = match call {
+        None => Some(app.calls.take().ok_or(Busy::CALLS)?),
+        Some(_) => None,
+    };
     let (all, target, narrowing, call) = (app.workspaces.clone(), target.clone(), narrowing.clone(), call.cloned());
-    let name = target.name.clone();
+    let (name, located) = (target.name.clone(), located.clone());
     let open = move || {
-        let _call = call;
+        let _capacity = (call, slot);
         if recovers {
             all.recover(&target, narrowing.path.as_ref())?;
         }
-        opened.map_or_else(|| all.open(&target, &narrowing), Ok)
+        opened.map_or_else(|| all.open(&target, located, &narrowing), Ok)
     };
     let opened = tokio::task::spawn_blocking(open).await;
     let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost").because("failure");

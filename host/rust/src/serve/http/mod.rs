@@ -18,6 +18,7 @@ use url::Url;
 
 use super::authority::Authority;
 use super::config::{ServerLimits, Settings};
+use super::descriptors;
 use super::limits::Slots;
 use super::lock_check::{Checking, LockCheck};
 use super::name::is_name;
@@ -82,7 +83,8 @@ impl App {
         let origins = Origins::new(settings.listen, &settings.hosts, &settings.origins, settings.public_url.as_ref());
         let [calls, bodies] = [limits.max_calls; 2].map(Slots::new);
         let shutdown = Shutdown::default();
-        let sessions = Arc::new(Sessions::new(limits.max_sessions, limits.session_idle()));
+        let max_sessions = limits.max_sessions.min(descriptors::max_sessions());
+        let sessions = Arc::new(Sessions::new(max_sessions, limits.session_idle()));
         let url = |url: &Url| url.as_str().trim_end_matches('/').to_owned();
         let provider = settings.public_url.as_ref().zip(settings.jwt.as_ref());
         let provider = provider.map(|(public_url, jwt)| (url(public_url), jwt.issuer.clone()));

@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::limits::{Running, Slot};
+use super::super::opened::Key;
 use super::super::served::Served;
 use super::super::telemetry::Direction;
 use super::reply::{Rejection, json_response};
@@ -83,7 +84,7 @@ struct OpenStream {
 struct Caller {
     admitted: Arc<Admitted>,
     dialect: String,
-    /// The rights, the workspace and the dialect, to which a session belongs.
+    /// The rights, the directory of the workspace and the dialect, to which a session belongs.
     owner: String,
 }
 
@@ -96,14 +97,16 @@ pub(super) async fn post(
 ) -> Result<Response<Body>, Rejection> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::new(app, workspace, query, &mut parts.headers)?;
+    // The budgets of the token are not checked: without one, a client can still cancel.
+    caller.admitted.tenant.check()?;
     let (body, _slots) = caller.admitted.body(body).await?;
     let kind = match mcp::kind(body.trim_ascii()) {
         Ok(kind) => kind,
-        Err(refusal) => return Ok(json_response(StatusCode::BAD_REQUEST, refusal)),
+        Err(refusal) => {
+            caller.admitted.tenant.message()?;
+            return Ok(json_response(StatusCode::BAD_REQUEST, refusal));
+        }
     };
-    if matches!(kind, Kind::Ignored) {
-        return Ok(StatusCode::ACCEPTED.into_response());
-    }
     let session = parts.headers.get(SESSION).and_then(|session| session.to_str().ok());
     let request = match (&kind, session) {
         (Kind::Call(id) | Kind::Listen(id), Some(session)) => match caller.admitted.app.sessions.begin(session, id) {
@@ -113,6 +116,9 @@ pub(super) async fn post(
         _ => None,
     };
     let Reserved { capacity, call, session, stream } = caller.reserve(&kind)?;
+    if matches!(kind, Kind::Ignored) {
+        return Ok(StatusCode::ACCEPTED.into_response());
+    }
     // The library passes the extensions to the handler of the message.
     parts.extensions.insert(caller.admitted.record.listener());
     parts.extensions.insert(Arc::new(Held { capacity, request }));
@@ -160,7 +166,8 @@ impl Caller {
         headers.remove(header::AUTHORIZATION);
         let Query(query) = query.map_err(|cause| Rejection::bad_request(cause.body_text()))?;
         let dialect = admitted.dialect(query.dialect.as_deref())?;
-        let owner = format!("{}\n{dialect}\n{}", admitted.target.name, admitted.grant.key());
+        let Key { name, rest } = &admitted.located.key;
+        let owner = format!("{name}\n{rest}\n{dialect}\n{}", admitted.grant.key());
         let session = headers.get(SESSION).map(|id| id.to_str().unwrap_or_default());
         if session.is_some_and(|id| !admitted.app.sessions.belongs_to(id, &owner)) {
             return Err(Rejection::not_found("there is no such session; start one by `initialize`"));
@@ -211,7 +218,7 @@ impl Caller {
             .with_sse_retry(None)
             .with_json_response(true)
             .with_cancellation_token(stops.child_token());
-        let sessions = OwnSessions::new(self.admitted.app.sessions.clone(), self.owner.clone(), slots);
+        let sessions = OwnSessions::new(Arc::clone(&self.admitted), self.owner.clone(), slots);
         let (dialect, has_resources) = (self.dialect.clone(), self.admitted.grant.permits_resources(&self.dialect));
         let handler = move || Ok(served.server(&dialect).into_handler(has_resources));
         StreamableHttpService::new(handler, Arc::new(sessions), config)
@@ -243,7 +250,7 @@ impl Caller {
     }
 }
 
-/// Ends a stream when its token is no longer valid.
+/// Ends a stream or a session when its token is no longer valid.
 async fn end_with_token(admitted: Arc<Admitted>, end: CancellationToken) {
     while admitted.is_valid() {
         let rest = |expires: SystemTime| expires.duration_since(SystemTime::now()).unwrap_or_default();

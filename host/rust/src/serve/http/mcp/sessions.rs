@@ -13,9 +13,12 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionTransport,
 };
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::super::limits::{Slot, Slots};
 use super::super::super::lock;
+use super::super::Admitted;
+use super::end_with_token;
 
 /// All sessions of the server.
 pub(in super::super) struct Sessions {
@@ -46,12 +49,14 @@ struct Owner {
     rights: String,
     /// The places in the workspace and in the server.
     _slots: [Slot; 2],
+    /// Ends the task that waits for the end of the token.
+    _end: DropGuard,
 }
 
 /// All sessions, and the owner of one that a request begins.
 pub(super) struct OwnSessions {
-    all: Arc<Sessions>,
-    owner: Mutex<Option<Owner>>,
+    admitted: Arc<Admitted>,
+    owner: Mutex<Option<(String, [Slot; 2])>>,
 }
 
 /// Failure of a session.
@@ -90,6 +95,12 @@ impl Sessions {
         is_new.then(|| OpenRequest { requests: Arc::clone(&self.requests), request })
     }
 
+    /// Ends a session, if it exists.
+    async fn close(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
+        lock(&self.owners).remove(id);
+        self.local.close_session(id).await
+    }
+
     /// Returns the number of open sessions.
     pub(in super::super) fn count(&self) -> usize {
         self.slots.used()
@@ -97,9 +108,12 @@ impl Sessions {
 }
 
 impl OwnSessions {
-    pub(super) fn new(all: Arc<Sessions>, rights: String, slots: Option<[Slot; 2]>) -> Self {
-        let owner = Mutex::new(slots.map(|slots| Owner { rights, _slots: slots }));
-        Self { all, owner }
+    pub(super) fn new(admitted: Arc<Admitted>, rights: String, slots: Option<[Slot; 2]>) -> Self {
+        Self { admitted, owner: Mutex::new(slots.map(|slots| (rights, slots))) }
+    }
+
+    fn all(&self) -> &Sessions {
+        &self.admitted.app.sessions
     }
 }
 
@@ -109,9 +123,16 @@ impl SessionManager for OwnSessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let owner = lock(&self.owner).take();
-        let owner = owner.ok_or(SessionError::NotReserved)?;
-        let (id, transport) = self.all.local.create_session().await?;
-        lock(&self.all.owners).insert(id.clone(), owner);
+        let (rights, slots) = owner.ok_or(SessionError::NotReserved)?;
+        let (id, transport) = self.all().local.create_session().await?;
+        let end = CancellationToken::new();
+        let owner = Owner { rights, _slots: slots, _end: end.clone().drop_guard() };
+        lock(&self.all().owners).insert(id.clone(), owner);
+        let (admitted, own) = (Arc::clone(&self.admitted), id.clone());
+        tokio::spawn(async move {
+            end_with_token(Arc::clone(&admitted), end).await;
+            admitted.app.sessions.close(&own).await
+        });
         Ok((id, transport))
     }
 
@@ -120,17 +141,16 @@ impl SessionManager for OwnSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        Ok(self.all.local.initialize_session(id, message).await?)
+        Ok(self.all().local.initialize_session(id, message).await?)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
-        Ok(self.all.local.has_session(id).await?)
+        Ok(self.all().local.has_session(id).await?)
     }
 
     /// Ends a session. The library also calls this function when a session has ended by itself.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        lock(&self.all.owners).remove(id);
-        Ok(self.all.local.close_session(id).await?)
+        Ok(self.all().close(id).await?)
     }
 
     async fn create_stream(
@@ -138,18 +158,18 @@ impl SessionManager for OwnSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.all.local.create_stream(id, message).await?)
+        Ok(self.all().local.create_stream(id, message).await?)
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), SessionError> {
-        Ok(self.all.local.accept_message(id, message).await?)
+        Ok(self.all().local.accept_message(id, message).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.all.local.create_standalone_stream(id).await?)
+        Ok(self.all().local.create_standalone_stream(id).await?)
     }
 
     async fn resume(
@@ -157,6 +177,6 @@ impl SessionManager for OwnSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.all.local.resume(id, last_event_id).await?)
+        Ok(self.all().local.resume(id, last_event_id).await?)
     }
 }

@@ -143,7 +143,8 @@ impl Operator {
     /// Opens a workspace, or the part of it to which a token was limited, which has backups of its own.
     async fn open(&self, visited: &Visited, path: Option<InnerPath>) -> Result<Arc<Served>, Rejection> {
         let narrowing = Narrowing { path, policy: Vec::new() };
-        open(&self.app, &visited.target, &narrowing, Some(&visited.running)).await
+        let located = visited.target.locate(&narrowing)?;
+        open(&self.app, &visited.target, &located, &narrowing, Some(&visited.running)).await
     }
 
     /// Undoes the changes of a call. The operator approves it by the request.
