@@ -9,7 +9,7 @@ use paddock::serve::hash;
 use serde_json::json;
 
 use super::client::{PATIENCE, Reply, Running, TOKEN, request};
-use super::mcp_client::{ACCEPT, listen_request};
+use super::mcp_client::{ACCEPT, Http, hello, listen_request};
 
 fn with_limits(limits: &str, more: &str) -> Running {
     let token = format!("tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: ['*']}}}}\n", hash(TOKEN));
@@ -111,6 +111,12 @@ fn messages_that_are_no_calls_have_a_rate() {
     let note = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).to_string();
     let statuses: Vec<u16> = (0..40).map(|_| server.request("POST", "/w/notes/mcp", &headers, &note).status).collect();
     assert!(statuses[0] == 202 && statuses.contains(&429), "{statuses:?}");
+}
+
+#[test]
+fn a_session_begins_with_the_only_place_of_a_call() {
+    let server = with_limits("{}", "limits: {max_calls: 1}\n");
+    assert_eq!(Http::new(&server, TOKEN).send_text(&hello(&json!({}))).status, 200);
 }
 
 #[test]

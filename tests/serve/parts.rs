@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use super::client::{PATIENCE, Running, TOKEN};
 
-const FILES: usize = 400;
+pub const FILES: usize = 400;
 
 /// Returns the number of files in a directory that have the new text. Temporary files of a change have it before.
-fn changed(directory: &Path) -> usize {
+pub fn changed(directory: &Path) -> usize {
     let is_new =
         |number: usize| fs::read_to_string(directory.join(format!("{number}.txt"))).is_ok_and(|text| text == "new\n");
     (0..FILES).filter(|number| is_new(*number)).count()
@@ -22,7 +22,7 @@ fn changed(directory: &Path) -> usize {
 
 /// Replaces a text in all files of a root, by a process that is killed when some of them are changed. Returns whether the
 /// kill came in time.
-fn cut_off(root: &Path, state: &Path, files: &Path) -> bool {
+pub fn cut_off(root: &Path, state: &Path, files: &Path) -> bool {
     for number in 0..FILES {
         fs::write(files.join(format!("{number}.txt")), "old\n").unwrap();
     }
@@ -212,6 +212,48 @@ fn a_change_is_complete_for_another_workspace_over_the_same_files() {
     is_complete_in("notes", "notes', overlay: review", "notes/docs", "notes@/docs");
     is_complete_in("notes", "notes/docs'", "notes", "notes");
     is_complete_in("notes/docs", "notes'", "notes/docs", "notes");
+}
+
+/// Nobody completes the change, whose workspace is read-only, so that it must not block the other workspace.
+#[test]
+fn a_change_that_stays_cut_off_blocks_no_other_workspace() {
+    let home = TempDir::new().unwrap();
+    let notes = home.path().join("notes");
+    fs::create_dir_all(&notes).unwrap();
+    assert!((0..20).any(|_| cut_off(&notes, &home.path().join("state/notes"), &notes)), "no kill came in time");
+    let server = Running::at(
+        home,
+        &format!(
+            "workspaces:\n  notes: {{root: '{{home}}/notes', policy: {{read_only: true}}}}\n  other: {{root: '{{home}}/notes'}}\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [other]}}}}\n",
+            hash(TOKEN)
+        ),
+    );
+    assert_eq!(write(&server, TOKEN, "other"), None);
+}
+
+/// The part is another directory for some time.
+#[test]
+fn a_part_that_is_put_back_is_completed() {
+    let home = TempDir::new().unwrap();
+    let docs = home.path().join("notes/docs");
+    fs::create_dir_all(&docs).unwrap();
+    assert!((0..20).any(|_| cut_off(&docs, &home.path().join("state/notes@/docs"), &docs)), "no kill came in time");
+    let old = home.path().join("notes/old");
+    fs::rename(&docs, &old).unwrap();
+    fs::create_dir(&docs).unwrap();
+    let (sha256, grant) = (hash(TOKEN), json!({"workspaces": ["notes"]}));
+    let server = Running::at(
+        home,
+        &format!(
+            "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {sha256}, grant: {grant}}}\n"
+        ),
+    );
+    assert_eq!(write(&server, TOKEN, "notes"), None);
+    fs::remove_dir(&docs).unwrap();
+    fs::rename(&old, &docs).unwrap();
+    assert_eq!(write(&server, TOKEN, "notes"), None);
+    let changed = changed(&docs);
+    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
 }
 
 #[test]

@@ -9,11 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use paddock::serve::hash;
-use serde_json::json;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::{Program, Reply, TOKEN, request};
 use super::mcp_client::{ACCEPT, hello};
+use super::parts::{FILES, changed, cut_off};
 
 /// Writes the configuration of a server for workspaces of a template.
 fn configure(home: &Path, more: &str) {
@@ -25,7 +27,15 @@ fn configure(home: &Path, more: &str) {
 }
 
 fn write(number: usize) -> String {
-    let body = json!({"tool": "write_file", "arguments": {"path": "a.txt", "content": "a"}}).to_string();
+    call(number, "write_file", &json!({"path": "a.txt", "content": "a"}))
+}
+
+fn read(number: usize) -> String {
+    call(number, "stat", &json!({"path": "."}))
+}
+
+fn call(number: usize, tool: &str, arguments: &Value) -> String {
+    let body = json!({"tool": tool, "arguments": arguments}).to_string();
     request("POST", &format!("/w/{number}/call"), &[("authorization", &format!("Bearer {TOKEN}"))], &body)
 }
 
@@ -62,6 +72,45 @@ fn sessions_leave_open_files_for_others() {
     for number in 0..100 {
         assert_eq!(send(&program.address, &write(number)).status, 200, "{number}");
     }
+    program.terminate();
+    program.child.wait().unwrap();
+}
+
+/// A recovery that fails because the process has too many open files does not leave the change as it is for good.
+#[test]
+fn a_recovery_that_fails_for_a_moment_is_made_by_the_next_call() {
+    let home = TempDir::new().unwrap();
+    let docs = home.path().join("teams/0/docs");
+    fs::create_dir_all(&docs).unwrap();
+    configure(home.path(), "");
+    let mut program = Program::start(home.path());
+    assert_eq!(send(&program.address, &write(0)).status, 200);
+    // A state directory of the template's workspace has the time of its creation in its name.
+    let whole = fs::read_dir(home.path().join("state")).unwrap().map(|entry| entry.unwrap().file_name());
+    let whole = whole.filter_map(|name| name.into_string().ok()).find(|name| name.starts_with("0+")).unwrap();
+    let state = home.path().join("state").join(format!("{whole}@/docs"));
+    let process = Pid::from_child(&program.child);
+    let mut is_refused = false;
+    for more in 0..16 {
+        assert!((0..20).any(|_| cut_off(&docs, &state, &docs)), "no kill came in the middle of a change");
+        let mut stream = TcpStream::connect(&program.address).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        let open = fs::read_dir(format!("/proc/{}/fd", program.child.id())).unwrap().count() as u64;
+        let usual = rustix::process::getrlimit(Resource::Nofile);
+        let few = Rlimit { current: Some(open + more), maximum: usual.maximum };
+        let before = prlimit(Some(process), Resource::Nofile, few).unwrap();
+        stream.write_all(read(0).as_bytes()).unwrap();
+        let reply = Reply::read(&mut stream).unwrap();
+        prlimit(Some(process), Resource::Nofile, before).unwrap();
+        is_refused |= reply.status != 200;
+        for reply in [reply, send(&program.address, &read(0))] {
+            let changed = changed(&docs);
+            let is_whole = changed == 0 || changed == FILES;
+            assert!(reply.status != 200 || is_whole, "{more} more files: {changed} are changed, {reply:?}");
+        }
+        assert_eq!(send(&program.address, &write(0)).status, 200);
+    }
+    assert!(is_refused, "the number of open files was not limited");
     program.terminate();
     program.child.wait().unwrap();
 }

@@ -128,6 +128,12 @@ impl Directory {
         self.0.identity == other || self.0.ancestors.contains(&other)
     }
 
+    /// Returns the number of its mount, if the system tells it.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn mount(&self) -> Option<u64> {
+        self.0.mount
+    }
+
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.0.dir.guest().dir.metadata()
     }
@@ -199,9 +205,9 @@ impl Directory {
         if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotRegular) }
     }
 
-    /// Returns the names in it, except those that cannot be read.
-    pub(crate) fn names(&self) -> impl Iterator<Item = OsString> {
-        self.0.dir.entries().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()))
+    /// Returns the names in it.
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+        self.0.dir.entries()?.map(|entry| Ok(entry?.file_name())).collect()
     }
 
     /// Returns the names in the directory `name` in it. A link is an error. This takes four system calls for a small

@@ -79,9 +79,12 @@ impl Roots {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
         let state = self.state(changing)?;
-        let is_to_lock = |state: &&Directory| changing || StateDir::has_journal(state);
-        let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, budget)).transpose()?;
-        let mut locks: Vec<File> = lock.into_iter().collect();
+        let mut locks = Vec::new();
+        if let Some(state) = &state
+            && (changing || StateDir::has_journal(state)?)
+        {
+            locks.push(StateDir::lock(state, budget)?);
+        }
         let is_locked = !locks.is_empty();
         let Some(overlay) = &self.overlay else {
             let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));

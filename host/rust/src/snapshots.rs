@@ -165,7 +165,7 @@ impl Workspace {
         let (_, locks) = roots.mounts(true, &budget)?;
         let is_part_unfinished = roots.state.as_ref().map_or(Ok(false), StateDir::has_journal_of_part)?;
         let state = roots.state.as_ref().map(StateDir::get).transpose()?.flatten();
-        if state.as_ref().is_some_and(StateDir::has_journal) {
+        if state.as_ref().map_or(Ok(false), StateDir::has_journal)? {
             let message = "the state directory has the journal of a change that cannot be completed or undone";
             return Err(ToolError::new(ErrorCode::Io, message)
                 .hint("call a tool that changes something; its error names the cause"));

@@ -120,8 +120,7 @@ impl StateDir {
     }
 
     fn unreadable(&self, cause: &io::Error) -> ToolError {
-        ToolError::new(code(cause), format!("cannot open the state directory `{}`: {cause}", self.path().display()))
-            .hint("nothing was changed; the person who runs this has to check the state directory")
+        unreadable(&self.path(), cause)
     }
 
     /// Returns the directory for contents that commands are about to change, and creates it if needed.
@@ -137,8 +136,9 @@ impl StateDir {
 
     /// Returns whether a call left a journal, or the record of an unfinished overlay commit. The next call
     /// completes or undoes it.
-    pub(crate) fn has_journal(directory: &Directory) -> bool {
-        directory.names().any(|name| is_journal(&name))
+    pub(crate) fn has_journal(directory: &Directory) -> Result<bool, ToolError> {
+        let names = directory.names().map_err(|cause| unreadable(directory.path(), &cause))?;
+        Ok(names.iter().any(|name| is_journal(name)))
     }
 
     /// Returns whether a call that had a part of the workspace as its root left a journal.
@@ -146,9 +146,9 @@ impl StateDir {
     pub(crate) fn has_journal_of_part(&self) -> Result<bool, ToolError> {
         let parts = self.directory.beside(PARTS).map_or(Ok(None), |parts| parts.get());
         let Some(parts) = parts.map_err(|cause| self.unreadable(&cause))? else { return Ok(false) };
-        for name in parts.names() {
+        for name in parts.names().map_err(|cause| self.unreadable(&cause))? {
             let part = found(parts.subdirectory(name)).map_err(|cause| self.unreadable(&cause))?;
-            if part.is_some_and(|part| Self::has_journal(&part)) {
+            if part.map_or(Ok(false), |part| Self::has_journal(&part))? {
                 return Ok(true);
             }
         }
@@ -193,12 +193,17 @@ pub(crate) fn is_journal(name: &OsStr) -> bool {
 }
 
 /// Returns whether a call left a journal in the workspace itself, where calls without a state directory store it.
-/// If the directory cannot be opened for another reason than its absence, returns true.
+/// If the directory cannot be opened or read for another reason than its absence, returns true.
 pub(crate) fn has_journal_inside(root: &Directory) -> bool {
     match root.subdirectory(JOURNAL_INSIDE) {
-        Ok(own) => StateDir::has_journal(&own),
+        Ok(own) => StateDir::has_journal(&own).unwrap_or(true),
         Err(cause) => cause.kind() != io::ErrorKind::NotFound,
     }
+}
+
+fn unreadable(path: &Path, cause: &io::Error) -> ToolError {
+    ToolError::new(code(cause), format!("cannot open the state directory `{}`: {cause}", path.display()))
+        .hint("nothing was changed; the person who runs this has to check the state directory")
 }
 
 fn open_lock(directory: &Directory) -> io::Result<File> {

@@ -21,13 +21,14 @@ pub(super) struct Held {
     pub(super) ancestors: Vec<Identity>,
     /// Path without links when it was opened.
     pub(super) path: PathBuf,
-    /// Number of the mount, which may be read-only where another mount of the same directory is not.
-    mount: u64,
+    /// Number of the mount, which may be read-only where another mount of the same directory is not. `None` if the system does
+    /// not tell it; the value is then not shared.
+    pub(super) mount: Option<u64>,
 }
 
 impl Held {
     pub(super) fn new(dir: Dir, ancestors: Vec<Identity>, path: PathBuf) -> io::Result<Self> {
-        let (identity, mount) = (Identity::of(&dir.dir_metadata()?), mount(&dir)?);
+        let (identity, mount) = (Identity::of(&dir.dir_metadata()?), mount(&dir));
         Ok(Self { dir: OneDescriptor::new(dir)?, identity, ancestors, path, mount })
     }
 
@@ -35,6 +36,9 @@ impl Held {
     /// directory gets its identity.
     pub(super) fn shared(self) -> Arc<Self> {
         let new = Arc::new(self);
+        if new.mount.is_none() {
+            return new;
+        }
         let known = {
             let mut all = all();
             let known = all.get(&new.identity).and_then(Weak::upgrade);
@@ -67,19 +71,20 @@ fn all() -> MutexGuard<'static, HashMap<Identity, Weak<Held>>> {
 }
 
 #[cfg(target_os = "linux")]
-fn mount(dir: &Dir) -> io::Result<u64> {
+fn mount(dir: &Dir) -> Option<u64> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
 
-    Ok(statx(dir, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
+    let found = statx(dir, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+    (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
 }
 
 #[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "on Linux, the number can be unknown")]
-fn mount(_: &Dir) -> io::Result<u64> {
-    Ok(0)
+fn mount(_: &Dir) -> Option<u64> {
+    None
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
 

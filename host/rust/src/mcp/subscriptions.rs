@@ -134,7 +134,9 @@ impl Subscriptions {
         let workspace = self.session.workspace(&self.dialect, context).await;
         let files = Files { workspace, listener: super::listener(context) };
         let (path, error) = find(&files, uri).await?;
+        let turn = self.polls.lock().await;
         let first = fingerprints(files.workspace, vec![(path, None)]).await.pop();
+        drop(turn);
         let (path, fingerprint) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
         let fingerprint = fingerprint.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
         Ok((Subscription { path, fingerprint, _permit: permit }, error))

@@ -23,14 +23,16 @@ use crate::types::ToolError;
 /// Maximum number of journals that have no effect, in memory. More are found again.
 const MAX_IGNORED: usize = 4096;
 
-/// Journals that no root has.
+/// Journals that have no effect.
 pub(super) type Ignored = Arc<Mutex<HashSet<Stamp>>>;
 
-/// Device, inode and time of the last change of a journal, which tell it from any other one. The time has seconds and
-/// nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// A journal in the state directory of a root. The values tell it from any other one.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Stamp {
-    identity: Identity,
+    /// The root, whose path is a part of the name of its journal, like its inode.
+    root: (Identity, PathBuf),
+    journal: Identity,
+    /// Seconds and nanoseconds of the last change.
     changed: (i64, i64),
 }
 
@@ -78,7 +80,12 @@ impl Journals {
         for part in self.parts_with_journals(own).map_err(Refusal::state)? {
             let directory =
                 part.as_ref().map_or(Ok(Some(self.directory.clone())), |part| part.find(&self.directory))?;
-            roots.extend(directory.map(|directory| Root { part, directory }));
+            let root = directory.map(|directory| Root { part, directory });
+            if let Some(root) = root
+                && !self.stamps(&root).map_err(Refusal::state)?.is_empty()
+            {
+                roots.push(root);
+            }
         }
         Ok(roots)
     }
@@ -86,28 +93,27 @@ impl Journals {
     fn parts_with_journals(&self, own: Option<&InnerPath>) -> io::Result<Vec<Option<InnerPath>>> {
         let Some(parent) = self.parent()? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        found.extend(self.has_journal(&parent, self.whole.as_ref())?.then_some(None));
+        found.extend(has_journal(&parent, self.whole.as_ref())?.then_some(None));
         let Some(parts) = self.parts_directory()? else { return Ok(found) };
         for (part, name) in named_parts(&parts)?.filter(|(part, _)| own.is_none_or(|own| own.overlaps(part))) {
-            found.extend(self.has_journal(&parts, &name)?.then_some(Some(part)));
+            found.extend(has_journal(&parts, &name)?.then_some(Some(part)));
         }
         Ok(found)
     }
 
     /// Waits until no change of this root runs. Returns its journals: those of changes that were cut off.
-    pub(super) fn cut_off(&self, root: Option<&InnerPath>) -> Result<HashSet<Stamp>, ToolError> {
+    pub(super) fn cut_off(&self, root: &Root) -> Result<HashSet<Stamp>, ToolError> {
         let failed = |cause: io::Error| state::failed(&cause);
         let Some(directory) = self.state_directory(root).map_err(failed)? else { return Ok(HashSet::new()) };
         let patience = Duration::from_millis(Limits::default().max_time_ms);
         let _lock = StateDir::lock(&directory, &CallBudget::within(patience))?;
-        self.stamps(&directory).map_err(failed)
+        self.stamps(root).map_err(failed)
     }
 
-    /// Ignores those of the journals that this root still has after a recovery: their changes were not of this directory,
-    /// which has replaced another one or has another path, or were of further directories too.
-    pub(super) fn ignore(&self, root: Option<&InnerPath>, journals: &HashSet<Stamp>) -> Result<(), ToolError> {
+    /// Ignores those of the journals that this root still has after a recovery, for a reason.
+    pub(super) fn ignore(&self, root: &Root, journals: &HashSet<Stamp>, reason: &str) -> Result<(), ToolError> {
         let still = self.cut_off(root)?;
-        let found: Vec<_> = journals.intersection(&still).copied().collect();
+        let found: Vec<_> = journals.intersection(&still).cloned().collect();
         if found.is_empty() {
             return Ok(());
         }
@@ -117,10 +123,7 @@ impl Journals {
         }
         ignored.extend(found);
         let name = self.parent.as_ref().map(|parent| parent.path().join(self.name(root))).unwrap_or_default();
-        log(&format!(
-            "paddock: the journal in `{}` has no effect: it is of another directory than the workspace has now, or of other directories too",
-            name.display()
-        ));
+        log(&format!("paddock: the change of the journal in `{}` stays cut off: {reason}", name.display()));
         Ok(())
     }
 
@@ -131,36 +134,28 @@ impl Journals {
     }
 
     /// Returns the path of the state directory of a root, below that of all state directories.
-    fn name(&self, root: Option<&InnerPath>) -> PathBuf {
-        root.map_or_else(
-            || PathBuf::from(&self.whole),
-            |part| PathBuf::from(Self::parts_name(&self.whole)).join(part.to_name()),
-        )
+    fn name(&self, root: &Root) -> PathBuf {
+        match &root.part {
+            None => PathBuf::from(&self.whole),
+            Some(part) => PathBuf::from(Self::parts_name(&self.whole)).join(part.to_name()),
+        }
     }
 
-    fn state_directory(&self, root: Option<&InnerPath>) -> io::Result<Option<Directory>> {
+    fn state_directory(&self, root: &Root) -> io::Result<Option<Directory>> {
         let Some(parent) = self.parent()? else { return Ok(None) };
         found(parent.descend(self.name(root).iter()))
     }
 
-    /// Returns whether the state directory `name` has a journal that is not ignored.
-    fn has_journal(&self, parent: &Directory, name: &OsStr) -> io::Result<bool> {
-        let names = found(parent.names_in(name))?.unwrap_or_default();
-        if !names.iter().any(|name| state::is_journal(name)) {
-            return Ok(false);
-        }
-        let directory = found(parent.subdirectory(name))?;
-        directory.map_or(Ok(false), |directory| Ok(!self.stamps(&directory)?.is_empty()))
-    }
-
-    /// Returns the journals in a state directory that are not ignored.
-    fn stamps(&self, directory: &Directory) -> io::Result<HashSet<Stamp>> {
+    /// Returns the journals of a root that have an effect.
+    fn stamps(&self, root: &Root) -> io::Result<HashSet<Stamp>> {
+        let Some(directory) = self.state_directory(root)? else { return Ok(HashSet::new()) };
         let names = directory.names_in(OsStr::new("."))?.into_iter().filter(|name| state::is_journal(name));
         let mut stamps = HashSet::new();
         for name in names {
             if let Some(metadata) = found(directory.entries().symlink_metadata(name))? {
-                let changed = (metadata.ctime(), metadata.ctime_nsec());
-                stamps.insert(Stamp { identity: Identity::of(&metadata), changed });
+                let (journal, changed) = (Identity::of(&metadata), (metadata.ctime(), metadata.ctime_nsec()));
+                let root = (root.directory.identity(), root.directory.path().to_owned());
+                stamps.insert(Stamp { root, journal, changed });
             }
         }
         let ignored = lock(&self.ignored);
@@ -185,6 +180,12 @@ impl Journals {
 fn named_parts(parts: &Directory) -> io::Result<impl Iterator<Item = (InnerPath, OsString)>> {
     let names = parts.names_in(OsStr::new("."))?.into_iter();
     Ok(names.filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name))))
+}
+
+/// Returns whether the state directory `name` has a journal.
+fn has_journal(parent: &Directory, name: &OsStr) -> io::Result<bool> {
+    let names = found(parent.names_in(name))?.unwrap_or_default();
+    Ok(names.iter().any(|name| state::is_journal(name)))
 }
 
 #[cfg(test)]
@@ -226,14 +227,15 @@ mod tests {
         ] {
             let journal = home.path().join(directory).join("journal-0000000000000000");
             fs::write(&journal, "").unwrap();
-            assert_eq!(notes.cut_off(part(root).as_ref()).unwrap().len(), 1);
+            let roots = notes.roots(part(root).as_ref()).unwrap();
+            assert_eq!(notes.cut_off(&roots[0]).unwrap().len(), 1);
             for own in all {
                 let is_apart = apart.contains(&own);
                 assert_eq!(parts(&notes, own), if is_apart { vec![] } else { vec![part(root)] }, "{root}, {own}");
             }
             assert!(parts(&journals("other"), "").is_empty());
             fs::remove_file(journal).unwrap();
-            assert!(notes.cut_off(part(root).as_ref()).unwrap().is_empty());
+            assert!(notes.cut_off(&roots[0]).unwrap().is_empty());
         }
         fs::write(home.path().join("notes@/gone/journal-0000000000000000"), "").unwrap();
         assert!(parts(&notes, "").is_empty());
@@ -249,15 +251,20 @@ mod tests {
         fs::create_dir(&directory).unwrap();
         let journal = directory.join("journal-0000000000000000");
         fs::write(&journal, "foreign").unwrap();
-        let before = journals.cut_off(None).unwrap();
-        journals.ignore(None, &before).unwrap();
-        assert!(before.len() == 1 && journals.cut_off(None).unwrap().is_empty());
+        let root = Root { part: None, directory: journals.directory.clone() };
+        let before = journals.cut_off(&root).unwrap();
+        journals.ignore(&root, &before, "test").unwrap();
+        assert!(before.len() == 1 && journals.cut_off(&root).unwrap().is_empty());
         assert!(journals.roots(None).unwrap().is_empty());
+        // The directory of which the journal is can come back.
+        let other = tempfile::tempdir().unwrap();
+        let other = Root { part: None, directory: Directory::open(other.path()).unwrap() };
+        assert_eq!(journals.cut_off(&other).unwrap().len(), 1);
         // Another process was cut off meanwhile.
         fs::write(directory.join("new"), "own").unwrap();
         fs::rename(directory.join("new"), &journal).unwrap();
-        journals.ignore(None, &before).unwrap();
-        assert_eq!(journals.cut_off(None).unwrap().len(), 1);
+        journals.ignore(&root, &before, "test").unwrap();
+        assert_eq!(journals.cut_off(&root).unwrap().len(), 1);
         assert_eq!(journals.roots(None).unwrap().len(), 1);
     }
 }

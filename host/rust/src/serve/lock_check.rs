@@ -125,7 +125,8 @@ impl Heartbeats {
         self.count += 1;
         self.own.rewind()?;
         self.own.write_all(format!("{:020}\n", self.count).as_bytes())?;
-        let names: Vec<_> = self.directory.names().filter(|name| *name != self.name).take(MAX_OTHERS).collect();
+        let names = self.directory.names()?.into_iter().filter(|name| *name != self.name);
+        let names: Vec<_> = names.take(MAX_OTHERS).collect();
         self.others.retain(|name, _| names.contains(name));
         let mut found = false;
         for name in names {

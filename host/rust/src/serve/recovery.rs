@@ -5,14 +5,29 @@
 
 use std::sync::{Arc, Weak};
 
+use serde_json::{Map, Value};
+
 use super::journals::Journals;
 use super::narrowing::{InnerPath, Narrowing};
 use super::refusal::Refusal;
 use super::target::Target;
 use super::workspaces::{Workspaces, layers};
 use crate::directory::Directory;
+use crate::policy::{Layers, PolicyLayer};
 use crate::roots::OtherRoots;
 use crate::types::ToolError;
+
+/// Reasons why a change stays cut off.
+const READ_ONLY: &str = "the workspace is read-only";
+const OTHER_ROOTS: &str = "it is of another directory than the one that is there now, or of further directories, which the policy does not allow any more";
+
+/// What a directory is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Calls,
+    /// The completion of what was cut off in the directory itself, also if calls use an overlay of it.
+    Recovery,
+}
 
 impl Workspaces {
     /// Returns whether a change that a call by this caller neither waits for nor completes may run, or may have been cut off:
@@ -41,18 +56,21 @@ impl Workspaces {
     fn recover_roots(self: &Arc<Self>, target: &Target, part: Option<&InnerPath>) -> Result<(), Refusal> {
         let (Some(directory), Some(journals)) = (target.directory(), self.journals(target)) else { return Ok(()) };
         for root in journals.roots(part)? {
-            let part = root.part.as_ref();
-            let cut_off = journals.cut_off(part).map_err(Refusal::Unfinished)?;
+            let cut_off = journals.cut_off(&root).map_err(Refusal::Unfinished)?;
             if cut_off.is_empty() {
                 continue;
             }
             // The rules for the paths of tokens are not checked: a file that was created later must not prevent the recovery.
             let layers = layers(directory, &target.source, &Narrowing::default())?;
-            // The journals are of the directory itself, and not of an overlay of it.
-            let served = self.directory(target, &root.directory, part, &layers, None)?;
-            if served.workspace.recover().map_err(Refusal::Unfinished)? {
-                journals.ignore(part, &cut_off).map_err(Refusal::Unfinished)?;
+            let mut reason = READ_ONLY;
+            // The mode decides which roots a call has, and so which journal. A token can restrict it.
+            for layers in [restricted(&layers)?, layers] {
+                let served = self.directory(target, &root.directory, root.part.as_ref(), &layers, Purpose::Recovery)?;
+                if served.workspace.recover().map_err(Refusal::Unfinished)? {
+                    reason = OTHER_ROOTS;
+                }
             }
+            journals.ignore(&root, &cut_off, reason).map_err(Refusal::Unfinished)?;
         }
         Ok(())
     }
@@ -70,15 +88,23 @@ impl Workspaces {
             related.extend(self.journals(&self.find(name)?));
         }
         let (all, target, part) = (Arc::downgrade(self), target.clone(), part.cloned());
-        Ok(Some(Arc::new(Others { all, target, part, journals, related })))
+        let own = target.overlay().is_none().then_some(part);
+        Ok(Some(Arc::new(Others { all, target, own, journals, related })))
     }
+}
+
+/// Returns the policy with the mode in which a call has no root but the directory.
+fn restricted(layers: &Layers) -> Result<Layers, Refusal> {
+    let settings = Map::from_iter([("mode".to_owned(), Value::from("restricted"))]);
+    let layer = PolicyLayer::of_token("recovery", settings).map_err(Refusal::Failed)?;
+    layers.clone().with(&layer).map_err(Refusal::Failed)
 }
 
 struct Others {
     all: Weak<Workspaces>,
     target: Target,
-    /// The root of the change: a part of the workspace, or the whole.
-    part: Option<InnerPath>,
+    /// The root of the change: a part of the workspace, or the whole. `None` for an overlay, which has other journals.
+    own: Option<Option<InnerPath>>,
     journals: Journals,
     /// The journals of other workspaces.
     related: Vec<Journals>,
@@ -86,7 +112,8 @@ struct Others {
 
 impl OtherRoots for Others {
     fn are_cut_off(&self) -> Result<bool, ToolError> {
-        if self.journals.roots(self.part.as_ref())?.iter().any(|root| root.part != self.part) {
+        let roots = self.journals.roots(self.part())?;
+        if roots.iter().any(|root| self.own.as_ref() != Some(&root.part)) {
             return Ok(true);
         }
         for journals in &self.related {
@@ -99,6 +126,12 @@ impl OtherRoots for Others {
 
     fn recover(&self) -> Result<(), ToolError> {
         let all = self.all.upgrade().ok_or(Refusal::Unknown)?;
-        Ok(all.recover(&self.target, self.part.as_ref())?)
+        Ok(all.recover(&self.target, self.part())?)
+    }
+}
+
+impl Others {
+    fn part(&self) -> Option<&InnerPath> {
+        self.own.as_ref()?.as_ref()
     }
 }

@@ -50,9 +50,11 @@ impl Target {
             Files::OfTemplate(directory) => Some(directory),
             Files::Configured(_) => None,
         };
-        // A directory that was replaced is another workspace.
-        let identity = inner.as_ref().or(of_template).map(Directory::identity);
-        let identity = identity.map(|identity| (identity.device(), identity.inode()));
+        // A directory that was replaced, or mounted in another way, is another workspace.
+        let identity = inner
+            .as_ref()
+            .or(of_template)
+            .map(|directory| (directory.identity().device(), directory.identity().inode(), directory.mount()));
         let key = Key { name: self.name.clone(), rest: format!("{identity:?}\n{}", narrowing.key()) };
         Ok(Located { inner, key })
     }

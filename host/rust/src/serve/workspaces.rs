@@ -15,6 +15,7 @@ use super::lock;
 use super::name::{NAME_RULE, is_name};
 use super::narrowing::{InnerPath, InnerRoots, Narrowing};
 use super::opened::Opened;
+use super::recovery::Purpose;
 use super::refusal::Refusal;
 use super::related::Related;
 use super::served::Served;
@@ -212,7 +213,7 @@ impl Workspaces {
             path.check_policy(&layers)?;
         }
         let root = inner.as_ref().unwrap_or(directory);
-        self.directory(target, root, narrowing.path.as_ref(), &layers, target.overlay())
+        self.directory(target, root, narrowing.path.as_ref(), &layers, Purpose::Calls)
     }
 
     /// Opens the directory `root` of a workspace: that of the whole workspace, or a part.
@@ -222,16 +223,16 @@ impl Workspaces {
         root: &Directory,
         part: Option<&InnerPath>,
         layers: &Layers,
-        overlay: Option<&str>,
+        purpose: Purpose,
     ) -> Result<Served, Refusal> {
         let descriptor = root
             .file()
             .try_clone()
             .map_err(|cause| Refusal::Failed(Error::Root { path: root.path().to_owned(), cause }))?;
         let mut builder = Workspace::builder().root_fd(descriptor.into());
-        match overlay {
-            Some(overlay) => builder = builder.overlay(overlay),
-            None => builder = builder.other_roots(self.other_roots(target, root, part)?),
+        if purpose == Purpose::Calls {
+            builder = builder.other_roots(self.other_roots(target, root, part)?);
+            builder = target.overlay().into_iter().fold(builder, Builder::overlay);
         }
         if let Some(path) = self.state_dirs.path(&target.name, target.origin(), part) {
             builder = builder.state_dir(path);

@@ -51,11 +51,14 @@ impl Admitted {
         Ok(Self { app, target, located, token, grant: Arc::new(grant), tenant, record })
     }
 
+    pub(super) fn has_expired(&self) -> bool {
+        self.grant.expires.is_some_and(|expires| expires <= SystemTime::now())
+    }
+
     /// Returns whether the token still has rights in the workspace.
     pub(super) fn is_valid(&self) -> bool {
         let now = SystemTime::now();
-        let is_current = self.grant.expires.is_none_or(|expires| expires > now);
-        is_current && self.app.authority.authorize(self.token.as_deref(), &self.target.name, now).is_ok()
+        self.app.authority.authorize(self.token.as_deref(), &self.target.name, now).is_ok()
     }
 
     /// Fails if a rate or a budget permits no call now. Nothing is taken from them.

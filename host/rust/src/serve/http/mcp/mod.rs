@@ -4,6 +4,7 @@
 //! of the caller, and the message by the rules of the stdio transport, which are stricter than those of the library.
 //! The library has no batches, so that a batch is refused here.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -39,6 +40,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Interval at which the token of an open stream is checked again. Its own checks may compare the time, and an identity
 /// provider may withdraw a key.
 const CHECK_AGAIN: Duration = Duration::from_secs(10);
+
+/// Number of checks in a row that end a stream, and the interval between them.
+const FAILED_CHECKS: u32 = 3;
+const CHECK_FAILED_AGAIN: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +120,7 @@ pub(super) async fn post(
         },
         _ => None,
     };
+    let is_in_session = session.is_some();
     let Reserved { capacity, call, session, stream } = caller.reserve(&kind)?;
     if matches!(kind, Kind::Ignored) {
         return Ok(StatusCode::ACCEPTED.into_response());
@@ -122,7 +128,11 @@ pub(super) async fn post(
     // The library passes the extensions to the handler of the message.
     parts.extensions.insert(caller.admitted.record.listener());
     parts.extensions.insert(Arc::new(Held { capacity, request }));
-    let served = caller.admitted.open(call.as_ref()).await?;
+    // A message of a session that is no call needs no workspace: the session has its own.
+    let served = match is_in_session && call.is_none() {
+        true => None,
+        false => Some(caller.admitted.open(call.as_ref()).await?),
+    };
     // From now on, only the handler of the message holds the capacity.
     drop(call);
     let stops = stream.as_ref().map_or(&caller.admitted.app.shutdown.cancelling, |stream| &stream.end);
@@ -147,8 +157,7 @@ pub(super) async fn of_session(
     let opens_stream = *request.method() == Method::GET;
     let slot = opens_stream.then(|| caller.admitted.tenant.stream()).transpose()?;
     let stream = caller.stream(slot);
-    let served = caller.admitted.open(None).await?;
-    let service = caller.service(served, None, &stream.end);
+    let service = caller.service(None, None, &stream.end);
     let response = service.handle(request).await;
     Ok(caller.counted(response, Some(stream)))
 }
@@ -184,10 +193,11 @@ impl Caller {
                 Reserved::default()
             }
             Kind::Initialize => {
-                let capacity = Some(Capacity::Call(admitted.begin()?));
+                let call = admitted.begin()?;
+                let capacity = Some(Capacity::Call(call.clone()));
                 let of_workspace = tenant.session()?;
                 let of_server = admitted.app.sessions.reserve().ok_or_else(Rejection::too_many_sessions)?;
-                Reserved { capacity, session: Some([of_workspace, of_server]), ..Reserved::default() }
+                Reserved { capacity, call: Some(call), session: Some([of_workspace, of_server]), stream: None }
             }
             Kind::Call(_) => {
                 let call = admitted.begin()?;
@@ -201,11 +211,11 @@ impl Caller {
         })
     }
 
-    /// Returns the transport for one request. With slots, the request can begin a session. Streams of the response end
+    /// Returns the transport for one request. One that belongs to no session needs the workspace. With slots, the request can begin a session. Streams of the response end
     /// when `stops` is cancelled.
     fn service(
         &self,
-        served: Arc<Served>,
+        served: Option<Arc<Served>>,
         slots: Option<[Slot; 2]>,
         stops: &CancellationToken,
     ) -> StreamableHttpService<impl rmcp::ServerHandler, OwnSessions> {
@@ -220,7 +230,10 @@ impl Caller {
             .with_cancellation_token(stops.child_token());
         let sessions = OwnSessions::new(Arc::clone(&self.admitted), self.owner.clone(), slots);
         let (dialect, has_resources) = (self.dialect.clone(), self.admitted.grant.permits_resources(&self.dialect));
-        let handler = move || Ok(served.server(&dialect).into_handler(has_resources));
+        let handler = move || {
+            let served = served.as_ref().ok_or_else(|| io::Error::other("the request belongs to a session"))?;
+            Ok(served.server(&dialect).into_handler(has_resources))
+        };
         StreamableHttpService::new(handler, Arc::new(sessions), config)
     }
 
@@ -252,10 +265,14 @@ impl Caller {
 
 /// Ends a stream or a session when its token is no longer valid.
 async fn end_with_token(admitted: Arc<Admitted>, end: CancellationToken) {
-    while admitted.is_valid() {
+    // A check of a signed token has a time limit, which a process that is held up exceeds.
+    let mut failures = 0;
+    while failures < FAILED_CHECKS && !admitted.has_expired() {
+        failures = if admitted.is_valid() { 0 } else { failures + 1 };
         let rest = |expires: SystemTime| expires.duration_since(SystemTime::now()).unwrap_or_default();
+        let pause = if failures == 0 { CHECK_AGAIN } else { CHECK_FAILED_AGAIN };
         tokio::select! {
-            () = sleep(admitted.grant.expires.map_or(CHECK_AGAIN, rest).min(CHECK_AGAIN)) => {}
+            () = sleep(admitted.grant.expires.map_or(pause, rest).min(pause)) => {}
             () = end.cancelled() => return,
         }
     }
