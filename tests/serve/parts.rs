@@ -306,22 +306,25 @@ fn a_part_that_was_removed_blocks_nobody() {
 fn changes_of_parts_that_are_apart_run_at_the_same_time() {
     let home = TempDir::new().unwrap();
     let token = |part: &str| format!("{part}-{TOKEN}");
-    let mut configuration = "workspaces:\n  notes:\n    root: '{home}/notes'\ntokens:\n".to_owned();
-    for part in ["docs", "src"] {
+    let mut configuration =
+        "workspaces:\n  notes: {root: '{home}/notes'}\n  inner: {root: '{home}/notes/inner'}\ntokens:\n".to_owned();
+    let roots = [("notes", "docs"), ("notes", "src"), ("inner", ".")];
+    fs::create_dir_all(home.path().join("notes/inner")).unwrap();
+    for (number, (workspace, part)) in roots.iter().enumerate() {
         fs::create_dir_all(home.path().join("notes").join(part)).unwrap();
-        let (sha256, grant) = (hash(&token(part)), json!({"workspaces": ["notes"], "path": part}));
-        configuration += &format!("- {{name: {part}, sha256: {sha256}, grant: {grant}}}\n");
+        let (sha256, grant) = (hash(&token(part)), json!({"workspaces": [workspace], "path": part}));
+        configuration += &format!("- {{name: t{number}, sha256: {sha256}, grant: {grant}}}\n");
     }
     let server = Running::at(home, &configuration);
     std::thread::scope(|scope| {
-        for part in ["docs", "src"] {
+        for (workspace, part) in roots {
             let (server, token) = (&server, token(part));
             scope.spawn(move || {
                 for number in 0..60 {
                     let (path, content) = ("a.txt", format!("{number}\n").repeat(20_000));
                     let written = json!({"path": path, "content": content});
-                    let reply = server.call_as(&token, "notes", "write_file", written).json();
-                    assert_eq!(reply["ok"], true, "{part}, {number}: {reply}");
+                    let reply = server.call_as(&token, workspace, "write_file", written).json();
+                    assert_eq!(reply["ok"], true, "{workspace}, {part}, {number}: {reply}");
                 }
             });
         }

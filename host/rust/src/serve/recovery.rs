@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::journals::Journals;
 use super::narrowing::{InnerPath, Narrowing};
 use super::refusal::Refusal;
-use super::target::Target;
+use super::target::{Purpose, Target};
 use super::workspaces::{Workspaces, layers};
 use crate::directory::Directory;
 use crate::policy::{Layers, PolicyLayer};
@@ -20,14 +20,6 @@ use crate::types::ToolError;
 /// Reasons why a change stays cut off.
 const READ_ONLY: &str = "the workspace is read-only";
 const OTHER_ROOTS: &str = "it is of another directory than the one that is there now, or of further directories, which the policy does not allow any more";
-
-/// What a directory is opened for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Calls,
-    /// The completion of what was cut off in the directory itself, also if calls use an overlay of it.
-    Recovery,
-}
 
 impl Workspaces {
     /// Returns whether a change that a call by this caller neither waits for nor completes may run, or may have been cut off:
@@ -44,18 +36,25 @@ impl Workspaces {
     /// those that were cut off. This blocks the thread.
     pub(super) fn recover(self: &Arc<Self>, target: &Target, part: Option<&InnerPath>) -> Result<(), Refusal> {
         let Some(directory) = target.directory() else { return Ok(()) };
-        self.recover_roots(target, part)?;
+        // The call of a part that does not exist fails.
         let root = part.map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
-        for name in root.iter().flat_map(|root| self.related.to(&target.name, root)) {
-            self.recover_roots(&self.find(name)?, None)?;
+        let Some(own) = root else { return Ok(()) };
+        self.recover_roots(target, part, &own)?;
+        for name in self.related.to(&target.name, &own) {
+            self.recover_roots(&self.find(name)?, None, &own)?;
         }
         Ok(())
     }
 
-    /// Recovers the roots of one workspace.
-    fn recover_roots(self: &Arc<Self>, target: &Target, part: Option<&InnerPath>) -> Result<(), Refusal> {
+    /// Recovers the roots of one workspace that contain `own` or are in it.
+    fn recover_roots(
+        self: &Arc<Self>,
+        target: &Target,
+        part: Option<&InnerPath>,
+        own: &Directory,
+    ) -> Result<(), Refusal> {
         let (Some(directory), Some(journals)) = (target.directory(), self.journals(target)) else { return Ok(()) };
-        for root in journals.roots(part)? {
+        for root in journals.roots(part)?.into_iter().filter(|root| are_nested(&root.directory, own)) {
             let cut_off = journals.cut_off(&root).map_err(Refusal::Unfinished)?;
             if cut_off.is_empty() {
                 continue;
@@ -87,9 +86,9 @@ impl Workspaces {
         for name in self.related.to(&target.name, root) {
             related.extend(self.journals(&self.find(name)?));
         }
-        let (all, target, part) = (Arc::downgrade(self), target.clone(), part.cloned());
+        let (all, target, root, part) = (Arc::downgrade(self), target.clone(), root.clone(), part.cloned());
         let own = target.overlay().is_none().then_some(part);
-        Ok(Some(Arc::new(Others { all, target, own, journals, related })))
+        Ok(Some(Arc::new(Others { all, target, root, own, journals, related })))
     }
 }
 
@@ -100,9 +99,15 @@ fn restricted(layers: &Layers) -> Result<Layers, Refusal> {
     layers.clone().with(&layer).map_err(Refusal::Failed)
 }
 
+/// Returns whether one of two directories contains the other, or both are the same.
+fn are_nested(one: &Directory, other: &Directory) -> bool {
+    one.is_in(other.identity()) || other.is_in(one.identity())
+}
+
 struct Others {
     all: Weak<Workspaces>,
     target: Target,
+    root: Directory,
     /// The root of the change: a part of the workspace, or the whole. `None` for an overlay, which has other journals.
     own: Option<Option<InnerPath>>,
     journals: Journals,
@@ -113,15 +118,12 @@ struct Others {
 impl OtherRoots for Others {
     fn are_cut_off(&self) -> Result<bool, ToolError> {
         let roots = self.journals.roots(self.part())?;
-        if roots.iter().any(|root| self.own.as_ref() != Some(&root.part)) {
-            return Ok(true);
-        }
+        let mut others: Vec<_> = roots.into_iter().filter(|root| self.own.as_ref() != Some(&root.part)).collect();
         for journals in &self.related {
-            if !journals.roots(None)?.is_empty() {
-                return Ok(true);
-            }
+            others.extend(journals.roots(None)?);
         }
-        Ok(false)
+        // The locks of this root do not exclude changes of other ones.
+        Ok(others.iter().any(|root| are_nested(&root.directory, &self.root)))
     }
 
     fn recover(&self) -> Result<(), ToolError> {

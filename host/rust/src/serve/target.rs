@@ -42,6 +42,14 @@ pub(super) struct Located {
     pub(super) key: Key,
 }
 
+/// What a directory is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Calls,
+    /// The completion of what was cut off in the directory itself, also if calls use an overlay of it.
+    Recovery,
+}
+
 impl Target {
     /// Opens the part of the workspace to which a token is limited.
     pub(super) fn locate(&self, narrowing: &Narrowing) -> Result<Located, Refusal> {

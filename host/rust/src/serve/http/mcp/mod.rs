@@ -211,8 +211,8 @@ impl Caller {
         })
     }
 
-    /// Returns the transport for one request. One that belongs to no session needs the workspace. With slots, the request can begin a session. Streams of the response end
-    /// when `stops` is cancelled.
+    /// Returns the transport for one request. One that belongs to no session needs the workspace. With slots, the request can
+    /// begin a session. Streams of the response end when `stops` is cancelled.
     fn service(
         &self,
         served: Option<Arc<Served>>,
