@@ -1,7 +1,7 @@
 //! Changes by tokens for a part of a workspace that a kill cuts off.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,13 @@ use tempfile::TempDir;
 
 use super::client::{PATIENCE, Running, TOKEN};
 
-pub const FILES: usize = 400;
+const FILES: usize = 400;
+
+/// The workspace whose changes are cut off.
+const NOTES: &str = "  notes: {root: '{home}/notes'}\n";
 
 /// Returns the number of files in a directory that have the new text. Temporary files of a change have it before.
-pub fn changed(directory: &Path) -> usize {
+fn changed(directory: &Path) -> usize {
     let is_new =
         |number: usize| fs::read_to_string(directory.join(format!("{number}.txt"))).is_ok_and(|text| text == "new\n");
     (0..FILES).filter(|number| is_new(*number)).count()
@@ -45,6 +48,29 @@ pub fn cut_off(root: &Path, state: &Path, files: &Path) -> bool {
     (1..FILES).contains(&changed(files))
 }
 
+/// Creates the directory `notes/docs`, whose files are changed, and cuts off a change in it. Root and state directory are
+/// below the home directory and its directory of state directories.
+fn cut_off_in(home: &Path, root: &str, state: &str) -> PathBuf {
+    let docs = home.join("notes/docs");
+    fs::create_dir_all(&docs).unwrap();
+    let (root, state) = (home.join(root), home.join("state").join(state));
+    assert!((0..20).any(|_| cut_off(&root, &state, &docs)), "no kill came in the middle of a change");
+    docs
+}
+
+/// Returns the number of changed files, which is that of all files or zero.
+pub fn changed_as_a_whole(directory: &Path) -> usize {
+    let changed = changed(directory);
+    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
+    changed
+}
+
+/// Starts a server with these workspaces, and one token with these rights.
+fn serve(home: TempDir, workspaces: &str, grant: &Value) -> Running {
+    let tokens = format!("tokens:\n- {{name: alice, sha256: {}, grant: {grant}}}\n", hash(TOKEN));
+    Running::at(home, &format!("workspaces:\n{workspaces}{tokens}"))
+}
+
 /// Returns the number of files that a token finds changed.
 fn found(server: &Running, arguments: Value) -> usize {
     let reply = server.call_as(TOKEN, "notes", "grep", arguments).json();
@@ -56,22 +82,12 @@ fn found(server: &Running, arguments: Value) -> usize {
 /// has the given rights. `change` changes the home directory in between.
 fn is_complete_for(root: &str, state: &str, grant: &Value, change: impl FnOnce(&Path)) {
     let home = TempDir::new().unwrap();
-    let files = home.path().join("notes/docs");
-    fs::create_dir_all(&files).unwrap();
-    let is_cut_off = || cut_off(&home.path().join(root), &home.path().join("state").join(state), &files);
-    assert!((0..20).any(|_| is_cut_off()), "no kill came in the middle of a change");
+    let docs = cut_off_in(home.path(), root, state);
     change(home.path());
-    let server = Running::at(
-        home,
-        &format!(
-            "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {}, grant: {grant}}}\n",
-            hash(TOKEN)
-        ),
-    );
+    let server = serve(home, NOTES, grant);
     let read = server.call_as(TOKEN, "notes", "stat", json!({"path": "."})).json();
     assert_eq!(read["ok"], true, "{read}");
-    let changed = changed(&server.root().join("docs"));
-    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
+    let changed = changed_as_a_whole(&docs);
     assert_eq!(found(&server, json!({"pattern": "new", "output": "files", "limit": FILES})), changed);
 }
 
@@ -91,11 +107,7 @@ fn a_change_that_was_cut_off_while_a_call_waits_is_completed_first() {
     let home = TempDir::new().unwrap();
     let docs = home.path().join("notes/docs");
     fs::create_dir_all(&docs).unwrap();
-    let (sha256, grant) = (hash(TOKEN), json!({"workspaces": ["notes"]}));
-    let configuration = format!(
-        "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {sha256}, grant: {grant}}}\n"
-    );
-    let server = Running::at(home, &configuration);
+    let server = serve(home, NOTES, &json!({"workspaces": ["notes"]}));
     let write = |text: &str| server.call("write_file", json!({"path": "a.txt", "content": text})).json();
     assert_eq!(write("first\n")["ok"], true);
     let state = server.root().parent().unwrap().join("state");
@@ -110,8 +122,7 @@ fn a_change_that_was_cut_off_while_a_call_waits_is_completed_first() {
         let written = waiting.join().unwrap();
         assert_eq!(written["ok"], true, "{written}");
     });
-    let changed = changed(&docs);
-    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
+    changed_as_a_whole(&docs);
 }
 
 /// A token that may change nothing cannot complete a change itself.
@@ -143,10 +154,8 @@ fn write(server: &Running, token: &str, workspace: &str) -> Option<String> {
 fn a_part_that_was_replaced_blocks_nobody() {
     for copied in [false, true] {
         let home = TempDir::new().unwrap();
-        let docs = home.path().join("notes/docs");
-        fs::create_dir_all(docs.join("in")).unwrap();
-        let state = home.path().join("state/notes@/docs");
-        assert!((0..20).any(|_| cut_off(&docs, &state, &docs)), "no kill came in the middle of a change");
+        fs::create_dir_all(home.path().join("notes/docs/in")).unwrap();
+        let docs = cut_off_in(home.path(), "notes/docs", "notes@/docs");
         let old = home.path().join("notes/old");
         fs::rename(&docs, &old).unwrap();
         match copied {
@@ -170,16 +179,9 @@ fn a_part_that_was_replaced_blocks_nobody() {
 #[test]
 fn a_read_only_workspace_says_so_beside_a_change_that_was_cut_off() {
     let home = TempDir::new().unwrap();
-    let docs = home.path().join("notes/docs");
-    fs::create_dir_all(&docs).unwrap();
-    assert!((0..20).any(|_| cut_off(&docs, &home.path().join("state/notes@/docs"), &docs)));
-    let server = Running::at(
-        home,
-        &format!(
-            "workspaces:\n  notes:\n    root: '{{home}}/notes'\n    policy: {{read_only: true}}\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n",
-            hash(TOKEN)
-        ),
-    );
+    cut_off_in(home.path(), "notes/docs", "notes@/docs");
+    let workspaces = "  notes: {root: '{home}/notes', policy: {read_only: true}}\n";
+    let server = serve(home, workspaces, &json!({"workspaces": ["notes"]}));
     let error = write(&server, TOKEN, "notes").unwrap();
     assert!(error.contains("read-only"), "{error}");
 }
@@ -187,21 +189,12 @@ fn a_read_only_workspace_says_so_beside_a_change_that_was_cut_off() {
 /// Cuts off a change in the directory `root` of the workspace `notes`, and calls in another workspace over the same files.
 fn is_complete_in(notes: &str, other: &str, root: &str, state: &str) {
     let home = TempDir::new().unwrap();
-    let docs = home.path().join("notes/docs");
-    fs::create_dir_all(&docs).unwrap();
-    let (root, state) = (home.path().join(root), home.path().join("state").join(state));
-    assert!((0..20).any(|_| cut_off(&root, &state, &docs)), "no kill came in the middle of a change");
-    let server = Running::at(
-        home,
-        &format!(
-            "workspaces:\n  notes: {{root: '{{home}}/{notes}'}}\n  other: {{root: '{{home}}/{other}}}\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [other]}}}}\n",
-            hash(TOKEN)
-        ),
-    );
+    let docs = cut_off_in(home.path(), root, state);
+    let workspaces = format!("  notes: {{root: '{{home}}/{notes}'}}\n  other: {{root: '{{home}}/{other}}}\n");
+    let server = serve(home, &workspaces, &json!({"workspaces": ["other"]}));
     let read = server.call_as(TOKEN, "other", "stat", json!({"path": "."})).json();
     assert_eq!(read["ok"], true, "{read}");
-    let changed = changed(&docs);
-    assert!(changed == 0 || changed == FILES, "{other}: {changed} of {FILES} files are changed");
+    changed_as_a_whole(&docs);
     assert_eq!(write(&server, TOKEN, "other"), None);
 }
 
@@ -214,20 +207,13 @@ fn a_change_is_complete_for_another_workspace_over_the_same_files() {
     is_complete_in("notes/docs", "notes'", "notes/docs", "notes");
 }
 
-/// Nobody completes the change, whose workspace is read-only, so that it must not block the other workspace.
+/// The workspace of the change is read-only, so that nobody completes it. It must not block the other workspace.
 #[test]
 fn a_change_that_stays_cut_off_blocks_no_other_workspace() {
     let home = TempDir::new().unwrap();
-    let notes = home.path().join("notes");
-    fs::create_dir_all(&notes).unwrap();
-    assert!((0..20).any(|_| cut_off(&notes, &home.path().join("state/notes"), &notes)), "no kill came in time");
-    let server = Running::at(
-        home,
-        &format!(
-            "workspaces:\n  notes: {{root: '{{home}}/notes', policy: {{read_only: true}}}}\n  other: {{root: '{{home}}/notes'}}\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [other]}}}}\n",
-            hash(TOKEN)
-        ),
-    );
+    cut_off_in(home.path(), "notes", "notes");
+    let workspaces = "  notes: {root: '{home}/notes', policy: {read_only: true}}\n  other: {root: '{home}/notes'}\n";
+    let server = serve(home, workspaces, &json!({"workspaces": ["other"]}));
     assert_eq!(write(&server, TOKEN, "other"), None);
 }
 
@@ -235,25 +221,16 @@ fn a_change_that_stays_cut_off_blocks_no_other_workspace() {
 #[test]
 fn a_part_that_is_put_back_is_completed() {
     let home = TempDir::new().unwrap();
-    let docs = home.path().join("notes/docs");
-    fs::create_dir_all(&docs).unwrap();
-    assert!((0..20).any(|_| cut_off(&docs, &home.path().join("state/notes@/docs"), &docs)), "no kill came in time");
+    let docs = cut_off_in(home.path(), "notes/docs", "notes@/docs");
     let old = home.path().join("notes/old");
     fs::rename(&docs, &old).unwrap();
     fs::create_dir(&docs).unwrap();
-    let (sha256, grant) = (hash(TOKEN), json!({"workspaces": ["notes"]}));
-    let server = Running::at(
-        home,
-        &format!(
-            "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {sha256}, grant: {grant}}}\n"
-        ),
-    );
+    let server = serve(home, NOTES, &json!({"workspaces": ["notes"]}));
     assert_eq!(write(&server, TOKEN, "notes"), None);
     fs::remove_dir(&docs).unwrap();
     fs::rename(&old, &docs).unwrap();
     assert_eq!(write(&server, TOKEN, "notes"), None);
-    let changed = changed(&docs);
-    assert!(changed == 0 || changed == FILES, "{changed} of {FILES} files are changed");
+    changed_as_a_whole(&docs);
 }
 
 #[test]
@@ -290,13 +267,7 @@ fn a_part_that_was_removed_blocks_nobody() {
     let state = home.path().join("state/notes@/gone");
     fs::create_dir_all(&state).unwrap();
     fs::write(state.join("journal-0000000000000000"), "").unwrap();
-    let server = Running::at(
-        home,
-        &format!(
-            "workspaces:\n  notes:\n    root: '{{home}}/notes'\ntokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n",
-            hash(TOKEN)
-        ),
-    );
+    let server = serve(home, NOTES, &json!({"workspaces": ["notes"]}));
     assert_eq!(server.call("stat", json!({"path": "."})).json()["ok"], true);
     assert_eq!(server.call("write_file", json!({"path": "a.txt", "content": "a"})).json()["ok"], true);
 }

@@ -149,7 +149,7 @@ impl Journals {
     /// Returns the journals of a root that have an effect.
     fn stamps(&self, root: &Root) -> io::Result<HashSet<Stamp>> {
         let Some(directory) = self.state_directory(root)? else { return Ok(HashSet::new()) };
-        let names = directory.names_in(OsStr::new("."))?.into_iter().filter(|name| state::is_journal(name));
+        let names = directory.names()?.into_iter().filter(|name| state::is_journal(name));
         let mut stamps = HashSet::new();
         for name in names {
             if let Some(metadata) = found(directory.entries().symlink_metadata(name))? {
@@ -178,7 +178,7 @@ impl Journals {
 
 /// Returns the parts that have a state directory in `parts`, and its name.
 fn named_parts(parts: &Directory) -> io::Result<impl Iterator<Item = (InnerPath, OsString)>> {
-    let names = parts.names_in(OsStr::new("."))?.into_iter();
+    let names = parts.names()?.into_iter();
     Ok(names.filter_map(|name| Some((InnerPath::from_name(name.to_str()?)?, name))))
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use serde_json::{Map, Value};
 
-use super::journals::Journals;
+use super::journals::{Journals, Root};
 use super::narrowing::{InnerPath, Narrowing};
 use super::refusal::Refusal;
 use super::target::{Purpose, Target};
@@ -87,8 +87,7 @@ impl Workspaces {
             related.extend(self.journals(&self.find(name)?));
         }
         let (all, target, root, part) = (Arc::downgrade(self), target.clone(), root.clone(), part.cloned());
-        let own = target.overlay().is_none().then_some(part);
-        Ok(Some(Arc::new(Others { all, target, root, own, journals, related })))
+        Ok(Some(Arc::new(Others { all, target, root, part, journals, related })))
     }
 }
 
@@ -108,8 +107,8 @@ struct Others {
     all: Weak<Workspaces>,
     target: Target,
     root: Directory,
-    /// The root of the change: a part of the workspace, or the whole. `None` for an overlay, which has other journals.
-    own: Option<Option<InnerPath>>,
+    /// The root as a part of the workspace, unless it is the whole.
+    part: Option<InnerPath>,
     journals: Journals,
     /// The journals of other workspaces.
     related: Vec<Journals>,
@@ -117,8 +116,10 @@ struct Others {
 
 impl OtherRoots for Others {
     fn are_cut_off(&self) -> Result<bool, ToolError> {
-        let roots = self.journals.roots(self.part())?;
-        let mut others: Vec<_> = roots.into_iter().filter(|root| self.own.as_ref() != Some(&root.part)).collect();
+        let roots = self.journals.roots(self.part.as_ref())?;
+        // The journals of an overlay are others than those of its directory.
+        let is_other = |root: &Root| self.target.overlay().is_some() || root.part != self.part;
+        let mut others: Vec<_> = roots.into_iter().filter(is_other).collect();
         for journals in &self.related {
             others.extend(journals.roots(None)?);
         }
@@ -128,12 +129,6 @@ impl OtherRoots for Others {
 
     fn recover(&self) -> Result<(), ToolError> {
         let all = self.all.upgrade().ok_or(Refusal::Unknown)?;
-        Ok(all.recover(&self.target, self.part())?)
-    }
-}
-
-impl Others {
-    fn part(&self) -> Option<&InnerPath> {
-        self.own.as_ref()?.as_ref()
+        Ok(all.recover(&self.target, self.part.as_ref())?)
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Located {
     pub(super) key: Key,
 }
 
-/// What a directory is opened for.
+/// The purpose for which a directory is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Calls,
