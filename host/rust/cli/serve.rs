@@ -29,7 +29,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     permit_open_files()?;
     let server = Server::open(&args.config)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).max_blocking_threads(server.max_blocking_threads()).enable_all().build()?;
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(server.address()).await?;
         eprintln!("paddock: serving http://{}", listener.local_addr()?);
@@ -41,8 +42,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Raises the number of files that the process may open to the maximum that the system permits: an open workspace takes some
-/// thirty descriptors, and the usual limit of 1,024 is made for programs that use `select`.
+/// Raises the number of files that the process may open to the maximum that the system permits: the usual limit of
+/// 1,024 is made for programs that use `select`, and an open workspace takes several.
 fn permit_open_files() -> std::io::Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -52,6 +52,8 @@ pub use log::Log;
 pub(crate) use message::{Kind, kind, repeated_id};
 use roots::Open;
 use splice::Placeholders;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) use subscriptions::MAX_THREADS as MAX_SUBSCRIPTION_THREADS;
 use wire::Wire;
 
 /// An MCP server for one client, whose tool calls are calls of a workspace.

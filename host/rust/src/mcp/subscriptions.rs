@@ -28,6 +28,11 @@ const MAX: usize = 100;
 const INTERVAL: Duration = Duration::from_secs(1);
 const SPARING: u32 = 10;
 
+/// Maximum number of threads of the process that check subscriptions.
+pub(crate) const MAX_THREADS: usize = 4;
+/// Permits for these threads.
+static THREADS: Semaphore = Semaphore::const_new(MAX_THREADS);
+
 /// Lock of the checks of subscriptions: those of all clients of a workspace take one thread at a time.
 pub(super) type Polls = Arc<tokio::sync::Mutex<()>>;
 
@@ -231,15 +236,20 @@ async fn fingerprints(
     paths: Vec<(String, Option<Fingerprint>)>,
 ) -> Vec<(String, Result<Fingerprint, ToolError>)> {
     let cancel_on_drop = CancelOnDrop(CancelToken::default());
-    let cancel = cancel_on_drop.0.clone();
-    let work = move || {
-        let take_fingerprint = |(path, before): (String, Option<Fingerprint>)| {
+    let mut fingerprints = Vec::new();
+    for (path, before) in paths {
+        let (workspace, cancel) = (workspace.clone(), cancel_on_drop.0.clone());
+        // A permit for each path, so that subscriptions to many files let others have their turns.
+        let Ok(permit) = THREADS.acquire().await else { break };
+        let work = move || {
             let fingerprint = workspace.fingerprint(&path, before.as_ref(), &cancel);
+            drop(permit);
             (path, fingerprint)
         };
-        paths.into_iter().map(take_fingerprint).collect()
-    };
-    tokio::task::spawn_blocking(work).await.unwrap_or_default()
+        let Ok(fingerprint) = tokio::task::spawn_blocking(work).await else { break };
+        fingerprints.push(fingerprint);
+    }
+    fingerprints
 }
 
 struct CancelOnDrop(CancelToken);

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpListener;
 
 use crate::error::Error;
+use crate::mcp::MAX_SUBSCRIPTION_THREADS;
 use crate::policy::Configuration;
 
 mod authority;
@@ -45,6 +46,9 @@ mod telemetry;
 mod workspaces;
 
 pub use authority::{SigningKey, TokenError, hash, narrow};
+
+/// Number of threads that a system can have: Linux gives them 22-bit ids.
+const MAX_THREADS: usize = 1 << 22;
 
 /// A server of workspaces.
 #[must_use = "a server does nothing until `serve` is called"]
@@ -74,6 +78,14 @@ impl Server {
     /// Returns the address that the configuration names.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the number of threads that have to be able to block at the same time, for
+    /// [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads) of the runtime: one for each call, those that
+    /// check subscriptions, and one that checks the locks of the state directory. A runtime with more of them may start more
+    /// threads than calls run, because it starts one whenever another is not yet free.
+    pub fn max_blocking_threads(&self) -> usize {
+        self.app.max_calls().saturating_add(MAX_SUBSCRIPTION_THREADS + 1).min(MAX_THREADS)
     }
 
     /// Serves requests until `shutdown` completes. Then the server accepts no further request, and returns when the

@@ -123,6 +123,11 @@ impl App {
         gauge("paddock.open_workspaces", "Workspaces that are open", |app| app.workspaces.count());
     }
 
+    /// Returns the maximum number of calls at the same time.
+    pub(super) fn max_calls(&self) -> usize {
+        self.0.limits.max_calls
+    }
+
     pub(super) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let app = self.0;
         let mut shutdown = pin!(shutdown);
