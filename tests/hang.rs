@@ -48,8 +48,8 @@ fn calls_while(workspace: &Workspace, is_finished: &AtomicBool) -> (u32, u32) {
     (read, refused)
 }
 
-/// Says so however the calls end.
-struct FinishOnDrop<'a>(&'a AtomicBool);
+/// Sets a flag however the work ends, also when it fails, so that the threads that wait for it end.
+pub(crate) struct FinishOnDrop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for FinishOnDrop<'_> {
     fn drop(&mut self) {
