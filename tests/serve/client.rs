@@ -63,6 +63,14 @@ impl Program {
     }
 }
 
+impl Drop for Program {
+    /// Ends the program of a test that has failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// An answer of the server.
 #[derive(Debug)]
 pub struct Reply {

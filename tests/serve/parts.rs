@@ -26,12 +26,17 @@ fn changed(directory: &Path) -> usize {
 /// Replaces a text in all files of a root, by a process that is killed when some of them are changed. Returns whether the
 /// kill came in time.
 pub fn cut_off(root: &Path, state: &Path, files: &Path) -> bool {
+    cut_off_in_mode("restricted", root, state, files)
+}
+
+fn cut_off_in_mode(mode: &str, root: &Path, state: &Path, files: &Path) -> bool {
     for number in 0..FILES {
         fs::write(files.join(format!("{number}.txt")), "old\n").unwrap();
     }
     let call = |arguments: Value| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-        command.args(["call", "--root", root.to_str().unwrap(), "--state-dir", state.to_str().unwrap(), "replace"]);
+        command.args(["call", "--root", root.to_str().unwrap(), "--state-dir", state.to_str().unwrap()]);
+        command.args(["--set", &format!("mode={mode}"), "replace"]);
         command.arg(arguments.to_string());
         command
     };
@@ -101,28 +106,56 @@ fn a_change_of_the_whole_is_complete_for_a_part() {
     is_complete_for("notes", "notes", &json!({"workspaces": ["notes"], "path": "docs"}), |_| {});
 }
 
-/// The call has looked for such changes before it waits for the locks of its own root.
-#[test]
-fn a_change_that_was_cut_off_while_a_call_waits_is_completed_first() {
+/// The call has looked for such changes before it waits for the lock, of a file in the directory of state directories.
+fn is_complete_for_a_call_that_waits(notes: &str, lock: &str, root: &str, state: &str) {
     let home = TempDir::new().unwrap();
     let docs = home.path().join("notes/docs");
     fs::create_dir_all(&docs).unwrap();
-    let server = serve(home, NOTES, &json!({"workspaces": ["notes"]}));
+    let server = serve(home, notes, &json!({"workspaces": ["notes"]}));
     let write = |text: &str| server.call("write_file", json!({"path": "a.txt", "content": text})).json();
     assert_eq!(write("first\n")["ok"], true);
-    let state = server.root().parent().unwrap().join("state");
-    let lock = fs::File::options().write(true).open(state.join("notes/lock")).unwrap();
+    let (root, states) = (server.home.path().join(root), server.home.path().join("state"));
+    let lock = fs::File::options().write(true).open(states.join(lock)).unwrap();
     lock.lock().unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| write("second\n"));
         std::thread::sleep(Duration::from_millis(300));
-        assert!((0..20).any(|_| cut_off(&docs, &state.join("notes@/docs"), &docs)), "no kill came in time");
+        assert!((0..20).any(|_| cut_off(&root, &states.join(state), &docs)), "no kill came in time");
         assert!(!waiting.is_finished());
         lock.unlock().unwrap();
         let written = waiting.join().unwrap();
         assert_eq!(written["ok"], true, "{written}");
     });
     changed_as_a_whole(&docs);
+}
+
+#[test]
+fn a_change_that_was_cut_off_while_a_call_waits_is_completed_first() {
+    is_complete_for_a_call_that_waits(NOTES, "notes/lock", "notes/docs", "notes@/docs");
+}
+
+/// The change is one of the directory below the overlay, whose locks are others.
+#[test]
+fn a_change_that_was_cut_off_while_a_call_in_an_overlay_waits_is_completed_first() {
+    let notes = "  notes: {root: '{home}/notes', overlay: review}\n";
+    is_complete_for_a_call_that_waits(notes, "notes/overlays/review/state/lock", "notes", "notes");
+}
+
+/// In the mode `unrestricted`, a call has the root of the file system too, and therefore another journal.
+#[test]
+fn a_change_is_complete_for_a_token_with_another_mode() {
+    let unrestricted = "  notes: {root: '{home}/notes', policy: {mode: unrestricted}}\n";
+    let restricts = json!({"workspaces": ["notes"], "policy": {"mode": "restricted"}});
+    for (mode, grant) in [("unrestricted", restricts), ("restricted", json!({"workspaces": ["notes"]}))] {
+        let home = TempDir::new().unwrap();
+        let docs = home.path().join("notes/docs");
+        fs::create_dir_all(&docs).unwrap();
+        let (root, state) = (home.path().join("notes"), home.path().join("state/notes"));
+        assert!((0..20).any(|_| cut_off_in_mode(mode, &root, &state, &docs)), "no kill came in time");
+        let server = serve(home, unrestricted, &grant);
+        assert_eq!(write(&server, TOKEN, "notes"), None, "{mode}");
+        changed_as_a_whole(&docs);
+    }
 }
 
 /// A token that may change nothing cannot complete a change itself.

@@ -5,6 +5,7 @@ use std::hint;
 use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -117,6 +118,28 @@ fn a_recovery_that_fails_for_a_moment_is_made_by_the_next_call() {
         assert_eq!(send(&program.address, &write(0)).status, 200);
     }
     assert!(is_refused, "the number of open files was not limited");
+    end(program);
+}
+
+/// The server holds the directory, by a mount that is not read-only.
+#[test]
+fn a_directory_over_which_a_read_only_mount_is_made_is_read_only() {
+    let run = |words: &[&str]| Command::new(words[0]).args(&words[1..]).status().is_ok_and(|status| status.success());
+    if !run(&["unshare", "--mount", "true"]) {
+        return eprintln!("skipped: this user may not make mounts");
+    }
+    let home = TempDir::new().unwrap();
+    configure(home.path(), 1, "");
+    let program = Program::start_with(home.path(), &["unshare", "--mount"]);
+    let ok = |call: String| send(&program.address, &call).json()["ok"].clone();
+    assert_eq!(ok(write(0)), true);
+    let (process, directory) = (program.child.id().to_string(), home.path().join("teams/0"));
+    let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"";
+    let enter = ["nsenter", "--target", &process, "--mount", "sh", "-c", mount, "sh", directory.to_str().unwrap()];
+    assert!(run(&enter));
+    let other = call(0, "write_file", &json!({"path": "a.txt", "content": "other"}));
+    assert_eq!((ok(other), ok(read(0))), (json!(false), json!(true)));
+    assert_eq!(fs::read_to_string(directory.join("a.txt")).unwrap(), "a");
     end(program);
 }
 

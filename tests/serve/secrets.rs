@@ -114,7 +114,7 @@ fn the_log_names_callers_and_no_file_has_a_token() {
     }
     let metrics = send("GET", "/metrics", "", &Value::Null).text();
     server.terminate();
-    let log: Vec<String> = server.lines.map(Result::unwrap).collect();
+    let log: Vec<String> = server.lines.by_ref().map(Result::unwrap).collect();
     assert!(server.child.wait().unwrap().success());
     let line: Value = serde_json::from_str(&log[0]).unwrap();
     assert_eq!(

@@ -111,4 +111,19 @@ mod tests {
         drop((one, other, moved));
         assert!(!all().contains_key(&identity));
     }
+
+    /// Another mount of the directory can be read-only.
+    #[test]
+    fn a_directory_of_an_unknown_mount_is_not_shared() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        let open = || {
+            let dir = Dir::open_ambient_dir(&path, cap_std::ambient_authority()).unwrap();
+            let mut held = Held::new(dir, Vec::new(), path.clone()).unwrap();
+            held.mount = None;
+            held.shared()
+        };
+        let (one, other) = (open(), open());
+        assert!(!Arc::ptr_eq(&one, &other) && !all().contains_key(&one.identity));
+    }
 }

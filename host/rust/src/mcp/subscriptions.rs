@@ -259,3 +259,21 @@ impl Drop for CancelOnDrop {
         self.0.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_check_waits_for_one_of_the_threads() {
+        let home = tempfile::tempdir().unwrap();
+        let workspace = Workspace::builder().root(home.path()).no_state_dir().build().unwrap();
+        let others = THREADS.acquire_many(MAX_THREADS as u32).await.unwrap();
+        let check = fingerprints(workspace, vec![(".".to_owned(), None)]);
+        tokio::pin!(check);
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut check).await.is_err());
+        drop(others);
+        let found = check.await;
+        assert!(matches!(found.as_slice(), [(_, Ok(_))]), "{}", found.len());
+    }
+}

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::journals::{Journals, Root};
 use super::narrowing::{InnerPath, Narrowing};
 use super::refusal::Refusal;
+use super::served::Served;
 use super::target::{Purpose, Target};
 use super::workspaces::{Workspaces, layers};
 use crate::directory::Directory;
@@ -23,10 +24,18 @@ const OTHER_ROOTS: &str = "it is of another directory than the one that is there
 
 impl Workspaces {
     /// Returns whether a change that a call by this caller neither waits for nor completes may run, or may have been cut off:
-    /// one of another root, or for a caller with restrictions, which may forbid to complete it, any change.
-    pub(super) fn may_be_unfinished(&self, target: &Target, narrowing: &Narrowing) -> bool {
+    /// one of another root, or for a caller with restrictions, which may forbid to complete it, any change. `opened` is the
+    /// workspace, if it is open.
+    pub(super) fn may_be_unfinished(
+        &self,
+        target: &Target,
+        narrowing: &Narrowing,
+        opened: Option<&Arc<Served>>,
+    ) -> bool {
         let Some((directory, journals)) = target.directory().zip(self.journals(target)) else { return false };
         !narrowing.is_empty()
+            // Calls with a token that restricts the mode have fewer roots, and so another journal.
+            || opened.is_none_or(|served| served.workspace.guests().roots.mounts.len() > 1)
             || target.overlay().is_some()
             || !self.related.to(&target.name, directory).is_empty()
             || journals.may_be_of_parts()

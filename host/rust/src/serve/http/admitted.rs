@@ -134,7 +134,7 @@ pub(super) async fn open(
         return Err(Rejection::no_locks());
     }
     let opened = app.workspaces.opened(target, located, narrowing)?;
-    let recovers = call.is_some() && app.workspaces.may_be_unfinished(target, narrowing);
+    let recovers = call.is_some() && app.workspaces.may_be_unfinished(target, narrowing, opened.as_ref());
     if let Some(served) = opened.clone().filter(|_| !recovers) {
         return Ok(served);
     }
