@@ -51,7 +51,7 @@ impl Server {
             stdout.read_exact(&mut byte).unwrap();
             answers += usize::from(byte == *b"\n");
         }
-        let base = resident(&child);
+        let base = resident(&child).unwrap();
         Self { child, stdin: Some(stdin), stdout: Some(stdout), base, _home: home }
     }
 
@@ -67,9 +67,9 @@ impl Server {
         })
     }
 
-    /// Returns the growth of the server's memory since its first call.
+    /// Returns the growth of the server's memory since its first call. A server that has ended has none.
     fn growth(&self) -> u64 {
-        resident(&self.child).saturating_sub(self.base)
+        resident(&self.child).map_or(0, |now| now.saturating_sub(self.base))
     }
 
     fn max_growth_within(&self, time: Duration) -> u64 {
@@ -132,11 +132,11 @@ fn read(id: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// Returns the private memory of the process in bytes.
-fn resident(child: &Child) -> u64 {
+/// Returns the private memory of the process in bytes, unless it has ended.
+fn resident(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024)
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_server_that_was_stopped_at_the_end_of_the_input_still_answers() {
 fn a_message_that_is_too_long_is_refused_and_not_held() {
     let mut client = Client::legacy("2025-06-18");
     client.call(2, "stat", json!({"path": "."}));
-    let base = resident(&client.child);
+    let base = resident(&client.child).unwrap();
     let part = vec![b'x'; 1 << 20];
     client.stdin.as_mut().unwrap().write_all(br#"{"jsonrpc": "2.0", "id": 3, "method": ""#).unwrap();
     for _ in 0..100 {
@@ -199,7 +199,7 @@ fn a_message_that_is_too_long_is_refused_and_not_held() {
     let answer = client.next();
     assert!(answer["error"]["message"].as_str().unwrap().contains("at most 16777216 bytes"), "{answer}");
     assert_eq!(answer["id"], 3);
-    let growth = resident(&client.child).saturating_sub(base);
+    let growth = resident(&client.child).unwrap().saturating_sub(base);
     assert!(growth < MAX_GROWTH, "{growth} bytes");
     client.stdin.as_mut().unwrap().write_all(b"\"}\n").unwrap();
     assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
@@ -210,14 +210,14 @@ fn a_message_that_is_too_long_is_refused_and_not_held() {
 fn a_message_with_too_many_values_is_refused_and_not_parsed() {
     let mut client = Client::legacy("2025-06-18");
     client.call(2, "stat", json!({"path": "."}));
-    let base = resident(&client.child);
+    let base = resident(&client.child).unwrap();
     let values = "[],".repeat(5 << 20);
     let params = format!(r#"{{"name": "stat", "arguments": {{"path": [{values}0]}}}}"#);
     let line = format!(r#"{{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {params}}}"#);
     writeln!(client.stdin.as_mut().unwrap(), "{line}").unwrap();
     let mut max = 0;
     let answer = loop {
-        max = max.max(resident(&client.child).saturating_sub(base));
+        max = max.max(resident(&client.child).unwrap().saturating_sub(base));
         if let Ok(answer) = client.messages.recv_timeout(Duration::from_millis(5)) {
             break answer;
         }
