@@ -4,11 +4,11 @@
 
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
-use paddock_text::document::Document;
+use paddock_text::document::{Document, Splice};
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::error::{Error, Result, Term};
 use paddock_types::response::{ReplacedFile, Response, Skipped};
-use paddock_types::{phrase, request, response};
+use paddock_types::{request, response};
 use paddock_vfs::Fault;
 use paddock_vfs::content::FileContent;
 use paddock_workspace::Workspace;
@@ -28,11 +28,13 @@ use crate::recorder::Recorder;
 use crate::replace::excluded::Excluded;
 use crate::replace::file::Read;
 use crate::replace::lines::Page;
+use crate::replace::too_large::{narrower, too_much};
 
 mod excluded;
 mod file;
 mod lines;
 mod plan;
+mod too_large;
 
 /// Name of the operation in errors and in the history.
 pub const OPERATION: &str = "replace in";
@@ -179,6 +181,12 @@ struct Planned {
     stamp: String,
 }
 
+/// A file with matches.
+struct Matches {
+    old: Document,
+    splices: Vec<Splice>,
+}
+
 impl Replacements<'_> {
     /// Returns the files that change.
     fn changing(&self) -> impl Iterator<Item = &Planned> {
@@ -191,10 +199,14 @@ impl Replacements<'_> {
         match file::read(self.workspace, &resolved.dir, &resolved.name)
             .map_err(|fault| fault.at(OPERATION, &resolved.requested_path))?
         {
-            Read::Text(bytes) => match self.matching(resolved, bytes)? {
-                None => Ok(()),
-                Some(file) => self.add(file?),
-            },
+            Read::Text(bytes) => {
+                self.searched += 1;
+                let Some(matches) = self.matches(&resolved.path, bytes)? else { return Ok(()) };
+                match self.planned(resolved, matches)? {
+                    None => Ok(()),
+                    Some(file) => self.add(file?),
+                }
+            }
             Read::Binary(bytes) => Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes)),
             Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, OPERATION, size)),
         }
@@ -235,16 +247,19 @@ impl Replacements<'_> {
 
     /// Searches a file of a walk. If it has matches and cannot be changed, it stays unchanged and is reported.
     fn one_of_many(&mut self, path: &str, bytes: Vec<u8>) -> Result<()> {
-        if !self.may_match(&bytes) {
+        let matches = if self.may_match(&bytes) { self.matches(path, bytes)? } else { None };
+        // The index excludes files without a match, so that nothing but this count may depend on them.
+        let Some(matches) = matches else {
             self.searched += 1;
             return Ok(());
-        }
+        };
         // The path is resolved again from the root, because only a resolved path has all access rules applied.
         let Ok(resolved) = self.workspace.resolve_with(path, OPERATION, FollowSymlinks::No) else {
             self.skipped.unreadable += 1;
             return Ok(());
         };
-        match self.matching(resolved, bytes)? {
+        self.searched += 1;
+        match self.planned(resolved, matches)? {
             None => Ok(()),
             Some(Ok(file)) => self.add(file),
             Some(Err(error)) => {
@@ -260,16 +275,26 @@ impl Replacements<'_> {
         is_utf16 || self.matcher.may_match(bytes)
     }
 
-    /// Returns the file with its matches replaced, or the reason why it cannot be changed. `None` if nothing changes.
-    fn matching(&mut self, resolved: ResolvedPath, bytes: Vec<u8>) -> Result<Option<Result<Planned>>> {
-        self.searched += 1;
+    /// Returns the text of a file with the replacements of its matches; `None` if it has no match.
+    fn matches(&mut self, path: &str, bytes: Vec<u8>) -> Result<Option<Matches>> {
         let old = Document::decode(bytes, None);
-        let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
+        let limit = self.max_bytes();
         // Every encoding needs at least a third of the bytes that UTF-8 needs for a character.
         let splices = self.replacer.splices(&old.text, MAX_MATCHES, limit.saturating_mul(3));
-        let splices = splices.map_err(|excess| too_much(&resolved, excess, limit))?;
+        let splices = splices.map_err(|excess| too_much(path, excess, limit))?;
+        Ok((!splices.is_empty()).then_some(Matches { old, splices }))
+    }
+
+    /// Returns the maximum size in bytes of a changed file.
+    fn max_bytes(&self) -> usize {
+        usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the file with its matches replaced, or the reason why it cannot be changed. `None` if nothing changes.
+    fn planned(&mut self, resolved: ResolvedPath, matches: Matches) -> Result<Option<Result<Planned>>> {
+        let (Matches { old, splices }, limit) = (matches, self.max_bytes());
         let new = match old.splice(&splices) {
-            Ok(new) if new.len() > limit => return Err(too_much(&resolved, Excess::Bytes, limit)),
+            Ok(new) if new.len() > limit => return Err(too_much(&resolved.path, Excess::Bytes, limit)),
             Ok(new) if *old.bytes() == *new => {
                 self.same += splices.len() as u64;
                 return Ok(None);
@@ -357,35 +382,11 @@ impl Replacements<'_> {
     }
 }
 
-fn too_much(resolved: &ResolvedPath, excess: Excess, limit: usize) -> Error {
-    let (code, cause) = match excess {
-        Excess::Matches => (Code::LimitExceeded, format!("it has more than {MAX_MATCHES} matches")),
-        Excess::Bytes => {
-            (Code::TooLarge, format!("it would have more than {limit} bytes, the maximum for a whole file"))
-        }
-    };
-    Error::at(code, OPERATION, &resolved.path, cause).hint(phrase![
-        "nothing was changed; make the pattern match less, or leave the file out by ",
-        Term::Glob,
-        " or ",
-        Term::Path
-    ])
-}
-
-fn narrower(cause: &str) -> Error {
-    Error::new(Code::LimitExceeded, cause).hint(phrase![
-        "nothing was changed; narrow it by ",
-        Term::Path,
-        " or ",
-        Term::Glob,
-        ", and replace part by part"
-    ])
-}
-
 #[cfg(test)]
 mod tests {
     use paddock_types::digest::etag;
     use paddock_types::entry::Time;
+    use paddock_types::error::Code;
     use paddock_types::policy::Policy;
     use paddock_types::request::Replace;
     use paddock_vfs::memory::MemoryFs;
