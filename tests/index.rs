@@ -11,6 +11,8 @@ use rustix::fs::statfs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+mod beside_ripgrep;
+
 /// Number of files of the tree.
 const FILES: usize = 300;
 /// Time after which the file of a change can be indexed.
@@ -26,15 +28,24 @@ struct Fixture {
 impl Fixture {
     /// Creates a workspace with `build`. Returns `None` if the file system of temporary directories has no stamps.
     fn new(build: impl FnOnce(Builder) -> Builder) -> Option<Self> {
+        let write_tree = |root: &Path| {
+            for number in 0..FILES {
+                let dir = root.join(["a", "b", "b/c", "d"][number % 4]);
+                fs::create_dir_all(&dir).unwrap();
+                fs::write(dir.join(format!("f{number:03}")), format!("line one of {number}\nthe end\n")).unwrap();
+            }
+            fs::write(root.join("d/binary"), b"\0needle").unwrap();
+            fs::write(root.join("d/latin1"), b"caf\xe9 needle\n").unwrap();
+        };
+        Self::with_tree(write_tree, build)
+    }
+
+    /// Creates a workspace with `build` over the files that `write_tree` writes.
+    fn with_tree(write_tree: impl FnOnce(&Path), build: impl FnOnce(Builder) -> Builder) -> Option<Self> {
         let home = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let root = home.path().join("work");
-        for number in 0..FILES {
-            let dir = root.join(["a", "b", "b/c", "d"][number % 4]);
-            fs::create_dir_all(&dir).unwrap();
-            fs::write(dir.join(format!("f{number:03}")), format!("line one of {number}\nthe end\n")).unwrap();
-        }
-        fs::write(root.join("d/binary"), b"\0needle").unwrap();
-        fs::write(root.join("d/latin1"), b"caf\xe9 needle\n").unwrap();
+        fs::create_dir(&root).unwrap();
+        write_tree(&root);
         let builder = Workspace::builder().root(&root).state_dir(home.path().join("state"));
         let of_index = |setting: fn(&mut Policy)| {
             let mut policy = Policy::default();
@@ -213,6 +224,24 @@ fn a_long_search_has_the_index_updated() {
     let started = Instant::now();
     while search(&fixture.workspace, &needle()).1 >= FILES as u64 / 2 {
         assert!(started.elapsed() < Duration::from_secs(60), "the index is not updated");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A workspace whose lock is held takes no time from the index of others.
+#[test]
+fn an_update_in_the_background_does_not_wait_for_a_lock() {
+    let Some(busy) = Fixture::new(Builder::index_in_background) else { return };
+    let Some(other) = Fixture::new(Builder::index_in_background) else { return };
+    std::thread::sleep(SETTLING);
+    fs::create_dir_all(busy.home.path().join("state")).unwrap();
+    let lock =
+        File::options().write(true).create(true).truncate(false).open(busy.home.path().join("state/lock")).unwrap();
+    lock.lock().unwrap();
+    let started = Instant::now();
+    while search(&other.workspace, &needle()).1 >= FILES as u64 / 2 {
+        assert!(started.elapsed() < Duration::from_secs(15), "the index is not updated");
+        search(&busy.workspace, &needle());
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -160,7 +160,8 @@ impl Paddock {
     }
 }
 
-/// Returns the options of every Paddock process: the root, limits that no task reaches, and a separate state directory.
+/// Returns the options of every Paddock process: the root, limits that no task reaches, no search index, which the first task
+/// would not have, and a separate state directory.
 pub fn options(root: &Path) -> Result<Vec<OsString>> {
     let policy = directories::trees()?.join("policy.json");
     let limits = json!({
@@ -169,7 +170,7 @@ pub fn options(root: &Path) -> Result<Vec<OsString>> {
         "max_result_bytes": 100_000_000,
         "max_time_ms": 600_000,
     });
-    std::fs::write(&policy, json!({ "limits": limits }).to_string())?;
+    std::fs::write(&policy, json!({ "limits": limits, "index": { "enabled": false } }).to_string())?;
     let state = directories::trees()?.join("state");
     std::fs::create_dir_all(&state)?;
     let each = [("--root", root), ("--policy", &policy), ("--state-dir", &state)];

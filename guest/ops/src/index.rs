@@ -3,4 +3,5 @@
 pub mod exclusions;
 mod file_table;
 mod segments;
+mod tidy;
 pub mod update;

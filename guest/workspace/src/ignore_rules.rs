@@ -8,6 +8,7 @@
 //! `gix-ignore` needs no translation of the syntax, but skips a line with an error silently, and tries one pattern
 //! after the other. A wrong line of `.agentignore` has to deny its directory.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use encoding_rs::{Encoding, UTF_8};
@@ -49,6 +50,8 @@ pub struct AgentIgnore {
     above_root: usize,
     /// Prefix of the root's paths in results, with a trailing `/`; empty if the paths have no prefix.
     label: String,
+    /// Hash of the rules of the last directory entered.
+    hash: u64,
 }
 
 impl AgentIgnore {
@@ -70,6 +73,7 @@ impl AgentIgnore {
 
     /// Adds the directory `name`, which does not exist and therefore has no rules.
     pub fn enter_missing(&mut self, name: &str) {
+        self.hash = 0;
         self.rules.push(name, None, 0);
     }
 
@@ -86,8 +90,14 @@ impl AgentIgnore {
         if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(AGENT_IGNORE_FILE)) {
             return self.enter(name, dir, fs);
         }
-        self.rules.push(name, None, 0);
+        self.enter_missing(name);
         Ok(())
+    }
+
+    /// Returns a hash of the path and the rules of the last directory entered, also if its rules were an error; 0 if it has
+    /// no rules.
+    pub fn hash(&self) -> u64 {
+        self.hash
     }
 
     /// Drops the rules of the last directory entered.
@@ -130,7 +140,9 @@ impl AgentIgnore {
         other_spelling == Some(Verdict::Out)
     }
 
-    fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
+    fn load(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
+        let text = read_rules(dir, AGENT_IGNORE_FILE, fs, self.rules.remaining_bytes());
+        self.hash = if text == Ok(None) { 0 } else { hash(&self.rules.below(name), text.as_ref().ok()) };
         let refuse = |cause: String| {
             let path = self.rules.below(name);
             let below = path.get(self.above_root..).unwrap_or_default();
@@ -138,7 +150,7 @@ impl AgentIgnore {
             Error::at(Code::Denied, "apply the rules in", &file, cause)
                 .hint("tools can use nothing in that directory until a person has repaired the file")
         };
-        let text = match read_rules(dir, AGENT_IGNORE_FILE, fs, self.rules.remaining_bytes()) {
+        let text = match text {
             Ok(None) => return Ok((None, 0)),
             Ok(Some(text)) => text,
             Err(Fault::NotRegular) => return Err(refuse("it is not a regular file".to_owned())),
@@ -147,6 +159,12 @@ impl AgentIgnore {
         };
         parse(&text, Syntax::Strict).map(|rules| (Some(rules), text.len())).map_err(refuse)
     }
+}
+
+fn hash(path: &str, text: Option<&Option<String>>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (path, text).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Rules by which walks leave entries out, from a root down to a directory: `.gitignore`,

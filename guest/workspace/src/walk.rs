@@ -9,7 +9,6 @@ use std::rc::Rc;
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::response::Skipped;
-use paddock_vfs::open_location::is_temporary;
 use paddock_vfs::{Dir, DirEntry, Listing};
 
 use crate::Workspace;
@@ -18,13 +17,10 @@ use crate::resolved_path::ResolvedPath;
 
 pub use crate::walk::options::{Options, Start};
 
+mod left_out;
 mod options;
 mod seek;
 
-/// Directory of the workspace's state if the host has no state directory. Walks never return it.
-const STATE_NAME: &str = ".paddock";
-/// Name of git's directory, which is shown only together with ignored entries, whether hidden entries are shown or not.
-const GIT_NAME: &str = ".git";
 /// Number of entries between two checks of the time.
 const ENTRIES_PER_CLOCK: u64 = 256;
 
@@ -49,6 +45,8 @@ pub struct Entry<'a> {
 pub struct Walk<'w> {
     /// Numbers of entries left out so far.
     pub skipped: Skipped,
+    /// Sum of the hashes of the `.agentignore` rules of all directories so far.
+    pub agent_rules: u64,
     /// Levels to descend; may be lowered while walking.
     pub max_depth: u32,
     /// Whether a limit ended the walk: [`Self::reached`] is the position to continue from.
@@ -91,15 +89,6 @@ struct Below {
     start: Option<usize>,
 }
 
-/// Reason why an entry is left out.
-#[derive(Clone, Copy)]
-enum Reason {
-    Own,
-    Denied,
-    Hidden,
-    Ignored,
-}
-
 impl<'w> Walk<'w> {
     /// Starts a walk over all entries below `dir`, the directory of the resolved path.
     pub fn new(
@@ -111,6 +100,7 @@ impl<'w> Walk<'w> {
     ) -> Result<Self> {
         let mut walk = Self {
             skipped: Skipped::default(),
+            agent_rules: 0,
             max_depth: options.max_depth.unwrap_or(u32::MAX),
             stopped: false,
             ignores_deadline: false,
@@ -135,6 +125,7 @@ impl<'w> Walk<'w> {
         unusable += walk.enter_rules(&resolved.name, dir, &listing.entries);
         let start = walk.options.start.as_ref().filter(|start| !start.path.is_empty()).map(|_| 0);
         walk.skipped.unreadable += if start.is_none() { unusable } else { 0 };
+        walk.add_agent_rules(u64::from(start.is_none()));
         walk.push(dir.clone(), listing, start);
         Ok(walk)
     }
@@ -233,6 +224,11 @@ impl<'w> Walk<'w> {
         self.rules.as_mut().map_or(0, |rules| rules.enter(name, dir, self.workspace.fs, Some(entries)))
     }
 
+    /// Adds the hash of the rules of the last directory, if its entries are `new`.
+    fn add_agent_rules(&mut self, new: u64) {
+        self.agent_rules = self.agent_rules.wrapping_add(new.wrapping_mul(self.agent_ignore.hash()));
+    }
+
     fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
         let mut entries = listing.entries;
         if let Some(only) = self.options.prefix.get(self.frames.len()) {
@@ -270,8 +266,10 @@ impl<'w> Walk<'w> {
         };
         if self.agent_ignore.enter_listed(&name, &dir, fs, &listing.entries).is_err() {
             self.skipped.denied += is_new;
+            self.add_agent_rules(is_new);
             return;
         }
+        self.add_agent_rules(is_new);
         self.skipped.unreadable += is_new * self.enter_rules(&name, &dir, &listing.entries);
         self.path.push('/');
         self.push(dir, listing, below.start);
@@ -343,35 +341,6 @@ impl<'w> Walk<'w> {
         match rest.next() {
             Some(_) => (true, Some(component + 1)),
             None => (!start.inclusive, None),
-        }
-    }
-
-    /// Returns the reason why the current entry is left out, if any.
-    fn left_out(&self, kind: Kind) -> Option<Reason> {
-        let name = self.frames.last()?.entry()?.name.as_str();
-        let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;
-        if own_state || is_temporary(name) {
-            return Some(Reason::Own);
-        }
-        if self.agent_ignore.denies(name, kind) {
-            return Some(Reason::Denied);
-        }
-        if !self.options.hidden.shows(name) {
-            return Some(Reason::Hidden);
-        }
-        if self.options.exclude.is_match(self.path.get(self.base..).unwrap_or_default()) {
-            return Some(Reason::Own);
-        }
-        let rules = self.rules.as_ref()?;
-        (name == GIT_NAME || rules.excludes(name, kind == Kind::Directory)).then_some(Reason::Ignored)
-    }
-
-    fn count(&mut self, reason: Reason) {
-        match reason {
-            Reason::Own => {}
-            Reason::Denied => self.skipped.denied += 1,
-            Reason::Hidden => self.skipped.hidden += 1,
-            Reason::Ignored => self.skipped.ignored += 1,
         }
     }
 

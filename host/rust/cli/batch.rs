@@ -7,7 +7,7 @@ use paddock::{CallOptions, Outcome, Workspace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{progress, status, workspace};
+use super::{approval_prompt, progress, status, workspace};
 
 /// Make the calls on standard input, one JSON object per line, and print one result per line
 #[derive(clap::Args)]
@@ -31,7 +31,8 @@ struct Line {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let workspace = args.workspace.open()?;
+    let builder = approval_prompt::at_terminal(args.workspace.builder()?.index_in_background());
+    let workspace = args.workspace.build(builder)?;
     let mut stdout = std::io::stdout().lock();
     let mut ok = true;
     for line in std::io::stdin().lock().split(b'\n') {

@@ -14,7 +14,7 @@ use super::{status, workspace};
 Example:
   paddock index --root ~/project
 
-The index is in the state directory. `paddock mcp` updates it after long searches. The result of a search is the same with
+The index is in the state directory. `paddock mcp` and `paddock batch` update it after long searches. The result of a search is the same with
 and without the index.")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::engine::runtime;
 use crate::engine::shared::Engine;
 use crate::error::{Error, Failure};
 use crate::guest::Guest;
-use crate::index::BackgroundIndex;
+use crate::index::{BackgroundIndex, PATIENCE};
 use crate::mount::Mount;
 use crate::options::CallOptions;
 use crate::overlay::OverlayDir;
@@ -38,7 +38,7 @@ pub(crate) struct Guests {
     threads: Option<usize>,
     /// Guest that holds the tree of the memory backend. `None` after a trap, which destroys the tree.
     persistent: Option<Mutex<Option<Sandbox>>>,
-    /// Thread that updates the search index, if there is one.
+    /// Updates of the search index after long searches, if there are any.
     background_index: OnceLock<BackgroundIndex>,
 }
 
@@ -60,22 +60,27 @@ impl Guests {
         Ok(Self { persistent: Some(Mutex::new(Some(sandbox))), ..self })
     }
 
-    /// Starts a thread that updates the search index after long searches. It ends when the guests are dropped.
+    /// Has the search index updated after long searches.
     pub(crate) fn index_in_background(self: &Arc<Self>) {
         let guests = Arc::downgrade(self);
-        // The next search requests another pass after an error.
-        let part = move |start: Option<&str>| guests.upgrade()?.update_index(start).ok()?.next;
-        if let Some(index) = BackgroundIndex::start(Box::new(part)) {
-            let _ = self.background_index.set(index);
-        }
+        // The next search requests another pass after an error, such as a lock that another call holds: the thread has other
+        // workspaces too.
+        let part = move |start: Option<&str>| guests.upgrade()?.update_index(start, Some(PATIENCE)).ok()?.next;
+        let _ = self.background_index.set(BackgroundIndex::new(Box::new(part)));
     }
 
-    /// Adds files to the search index, as one part of a pass from `start`.
-    pub(crate) fn update_index(&self, start: Option<&str>) -> Result<IndexPart, ToolError> {
+    /// Adds files to the search index, as one part of a pass from `start`. Waits for the locks for this time, by default for
+    /// that of a call.
+    pub(crate) fn update_index(&self, start: Option<&str>, patience: Option<Duration>) -> Result<IndexPart, ToolError> {
+        if self.persistent.is_some() {
+            return Ok(IndexPart { added: 0, unsettled: 0, next: None });
+        }
         let time_ms = u64::try_from(INDEX_PART.as_millis()).unwrap_or(u64::MAX);
-        self.run(&Call::unwatched(true), async |guest, store| {
-            guest.index(&mut *store)?.call_update(store, start, time_ms).await
-        })?
+        let budget = patience.map_or_else(|| self.budget(None), CallBudget::within);
+        let (mounts, _locks) = self.roots.mounts(true, &budget)?;
+        let budget = self.budget(None);
+        let mut sandbox = self.sandbox(&mounts, budget.clone())?;
+        sandbox.run(budget, async |guest, store| guest.index(&mut *store)?.call_update(store, start, time_ms).await)?
     }
 
     /// Runs a call that reads: in a fresh guest, in several guests for a search, or in the persistent guest.
@@ -212,7 +217,8 @@ impl Guests {
         Sandbox::new(runtime, &SandboxConfig { mounts, environment, limits, guarded: &roots.guarded }, budget)
     }
 
-    fn budget(&self, options: Option<&CallOptions>) -> CallBudget {
+    /// Returns the budget of a call with these options.
+    pub(crate) fn budget(&self, options: Option<&CallOptions>) -> CallBudget {
         let (ours, own) = (CallOptions::default(), Duration::from_millis(self.limits.max_time_ms));
         let options = options.unwrap_or(&ours);
         let time = options.time.map_or(own, |time| time.min(own));

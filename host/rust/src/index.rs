@@ -1,95 +1,186 @@
-//! A thread that updates the search index of a workspace between calls.
+//! The thread of the process that updates the search indexes of its workspaces between calls.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Share of the time that passes take: the next pass begins after this multiple of the time of the last one.
+/// Share of the time that passes of a workspace take: the next pass begins after this multiple of the time of the last one.
 const PAUSE_FACTOR: u32 = 10;
 /// Time between two parts of a pass, in which a call that waits for the lock of the workspace takes it.
 pub(crate) const PART_PAUSE: Duration = Duration::from_millis(20);
-/// Minimum time between two passes.
+/// Time for which a part waits for the locks of its workspace.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+/// Minimum time between two passes of a workspace.
 const MIN_PAUSE: Duration = Duration::from_secs(3);
 
-/// Makes one part of a pass over all files, from its start. Returns the start of the next part; `None` at the end of the
-/// pass, or if it cannot go on.
-pub(crate) type Part = dyn Fn(Option<&str>) -> Option<String> + Send;
+/// Makes one part of a pass over all files of a workspace, from its start. Returns the start of the next part; `None` at the
+/// end of the pass, or if it cannot go on.
+pub(crate) type Part = dyn Fn(Option<&str>) -> Option<String> + Send + Sync;
 
-/// A thread that updates the index after long searches.
-pub(crate) struct BackgroundIndex(Arc<Requests>);
+/// Updates of the index of one workspace, after long searches. Dropping the value ends them.
+pub(crate) struct BackgroundIndex(Arc<Updates>);
 
-#[derive(Default)]
-struct Requests {
-    state: Mutex<RequestState>,
-    changed: Condvar,
+struct Updates {
+    part: Box<Part>,
+    /// Whether a pass waits or has begun.
+    is_requested: AtomicBool,
+    /// Time before which no pass begins.
+    earliest: Mutex<Instant>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum RequestState {
-    #[default]
-    Idle,
-    Requested,
-    Closed,
+/// A pass that waits, or waits for its next part.
+struct Pass {
+    updates: Arc<Updates>,
+    start: Option<String>,
+    due: Instant,
+    /// Time that its parts have taken.
+    time: Duration,
 }
+
+struct Passes {
+    waiting: Mutex<Vec<Pass>>,
+    added: Condvar,
+}
+
+static PASSES: Passes = Passes { waiting: Mutex::new(Vec::new()), added: Condvar::new() };
+
+/// Whether the thread runs. It is started by the first request.
+static THREAD: LazyLock<bool> =
+    LazyLock::new(|| thread::Builder::new().name("paddock-index".to_owned()).spawn(run).is_ok());
 
 impl BackgroundIndex {
-    /// Starts the thread. Returns `None` if the system starts none; the index is then not updated.
-    pub(crate) fn start(part: Box<Part>) -> Option<Self> {
-        let requests = Arc::new(Requests::default());
-        let own = Arc::clone(&requests);
-        let thread = thread::Builder::new().name("paddock-index".to_owned());
-        thread.spawn(move || run(&own, &part)).ok()?;
-        Some(Self(requests))
+    pub(crate) fn new(part: Box<Part>) -> Self {
+        let earliest = Mutex::new(Instant::now());
+        Self(Arc::new(Updates { part, is_requested: AtomicBool::new(false), earliest }))
     }
 
-    /// Requests a pass. Requests during a pass, and in the pause after it, become one pass.
+    /// Requests a pass. A request during a pass has no effect.
     pub(crate) fn request(&self) {
-        let mut state = self.0.state();
-        if *state == RequestState::Idle {
-            *state = RequestState::Requested;
-            self.0.changed.notify_all();
+        if self.0.is_requested.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if *THREAD {
+            let due = *lock(&self.0.earliest);
+            PASSES.add(Pass { updates: self.0.clone(), start: None, due, time: Duration::ZERO });
         }
     }
 }
 
 impl Drop for BackgroundIndex {
     fn drop(&mut self) {
-        *self.0.state() = RequestState::Closed;
-        self.0.changed.notify_all();
+        lock(&PASSES.waiting).retain(|pass| !Arc::ptr_eq(&pass.updates, &self.0));
     }
 }
 
-impl Requests {
-    fn state(&self) -> MutexGuard<'_, RequestState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a request. Returns false if the workspace is closed.
-    fn next(&self) -> bool {
-        let idle = |state: &mut RequestState| *state == RequestState::Idle;
-        let mut state = self.changed.wait_while(self.state(), idle).unwrap_or_else(PoisonError::into_inner);
-        let is_open = *state != RequestState::Closed;
-        if is_open {
-            *state = RequestState::Idle;
-        }
-        is_open
-    }
-
-    /// Waits for a time, or until the workspace is closed.
-    fn pause(&self, time: Duration) {
-        let is_open = |state: &mut RequestState| *state != RequestState::Closed;
-        drop(self.changed.wait_timeout_while(self.state(), time, is_open));
+impl Updates {
+    fn end(&self, time: Duration) {
+        *lock(&self.earliest) = Instant::now() + (time * PAUSE_FACTOR).max(MIN_PAUSE);
+        self.is_requested.store(false, Ordering::Release);
     }
 }
 
-fn run(requests: &Requests, part: &Part) {
-    while requests.next() {
-        let started = Instant::now();
-        let mut next = part(None);
-        while let Some(start) = next {
-            requests.pause(PART_PAUSE);
-            next = part(Some(&start));
+impl Passes {
+    fn add(&self, pass: Pass) {
+        lock(&self.waiting).push(pass);
+        self.added.notify_all();
+    }
+
+    /// Waits until a pass is due, and removes it: the one that has been due for the longest time.
+    fn next(&self) -> Pass {
+        let mut waiting = lock(&self.waiting);
+        loop {
+            let first =
+                waiting.iter().enumerate().min_by_key(|(_, pass)| pass.due).map(|(index, pass)| (index, pass.due));
+            let rest = first.map(|(_, due)| due.saturating_duration_since(Instant::now()));
+            waiting = match (first, rest) {
+                (Some((index, _)), Some(Duration::ZERO)) => return waiting.swap_remove(index),
+                (_, Some(rest)) => self
+                    .added
+                    .wait_timeout(waiting, rest)
+                    .map_or_else(|poisoned| poisoned.into_inner().0, |(guard, _)| guard),
+                (_, None) => self.added.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+            };
         }
-        requests.pause((started.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE));
+    }
+}
+
+/// Makes one part of each pass in turns.
+fn run() {
+    loop {
+        let mut pass = PASSES.next();
+        let began = Instant::now();
+        // A panic of one part must not end the updates of all workspaces.
+        let part = AssertUnwindSafe(|| (pass.updates.part)(pass.start.as_deref()));
+        let next = catch_unwind(part).unwrap_or_default();
+        pass.time += began.elapsed();
+        match next {
+            None => pass.updates.end(pass.time),
+            start => {
+                (pass.start, pass.due) = (start, Instant::now() + PART_PAUSE);
+                PASSES.add(pass);
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn passes_of_workspaces_are_made_in_turns() {
+        let (sender, parts) = mpsc::channel();
+        let index = |name: &'static str| {
+            let sender = sender.clone();
+            BackgroundIndex::new(Box::new(move |start| {
+                let number: u32 = start.map_or(0, |start| start.parse().unwrap());
+                sender.send((name, number)).unwrap();
+                (number < 9).then(|| (number + 1).to_string())
+            }))
+        };
+        let (one, other) = (index("one"), index("other"));
+        one.request();
+        other.request();
+        other.request();
+        let made: Vec<_> = (0..20).map(|_| parts.recv_timeout(LONG).unwrap()).collect();
+        for name in ["one", "other"] {
+            let own = made.iter().filter(|part| part.0 == name).map(|part| part.1);
+            assert!(own.eq(0..10), "{made:?}");
+        }
+        assert_ne!(made[10..].iter().filter(|part| part.0 == "one").count(), 0, "{made:?}");
+        // After a pass, there is a pause.
+        one.request();
+        assert!(parts.recv_timeout(MIN_PAUSE / 2).is_err());
+        assert_eq!(parts.recv_timeout(LONG), Ok(("one", 0)));
+    }
+
+    #[test]
+    fn a_workspace_that_is_closed_has_no_pass_that_waits() {
+        let (sender, parts) = mpsc::channel();
+        let index = BackgroundIndex::new(Box::new(move |_| {
+            sender.send(()).unwrap();
+            None
+        }));
+        index.request();
+        parts.recv_timeout(LONG).unwrap();
+        let own = index.0.clone();
+        while own.is_requested.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        let is_waiting = || lock(&PASSES.waiting).iter().any(|pass| Arc::ptr_eq(&pass.updates, &own));
+        index.request();
+        assert!(is_waiting());
+        drop(index);
+        assert!(!is_waiting());
     }
 }

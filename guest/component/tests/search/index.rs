@@ -382,6 +382,44 @@ fn hidden_files_are_never_in_the_index() {
     assert_eq!(pass(&fs, &policy, false).added, 1);
 }
 
+/// A pass removes what rules hide since the last one, also if it makes up a small part of a segment.
+#[test]
+fn files_that_become_hidden_leave_the_index() {
+    let hidden_by = [
+        |fs: &Stamped, _: &mut Policy| put(fs, &top(fs), ".agentignore", b"d/*0\n"),
+        |fs: &Stamped, _: &mut Policy| put(fs, &top(fs), ".agentignore", b"["),
+        |fs: &Stamped, _: &mut Policy| put(fs, &open_dir(fs, "d").unwrap(), ".agentignore", b"f1\n"),
+        |fs: &Stamped, _: &mut Policy| put(fs, &open_dir(fs, "d").unwrap(), ".agentignore", b"["),
+        |_: &Stamped, policy: &mut Policy| policy.rules.blocked_directories.push("d".to_owned()),
+    ];
+    for hide in hidden_by {
+        let (fs, mut policy) = (tree(&mut Random(8)), with_index());
+        pass(&fs, &policy, true);
+        let before = fs.index();
+        pass(&fs, &policy, true);
+        assert_eq!(fs.index(), before);
+        hide(&fs, &mut policy);
+        pass(&fs, &policy, true);
+        assert!(before.iter().all(|name| !fs.index().contains(name)));
+        pass(&fs, &policy, true);
+        let after = fs.index();
+        pass(&fs, &policy, true);
+        assert_eq!(fs.index(), after);
+    }
+}
+
+/// `replace` refuses a path with a backslash, but only if the file has a match.
+#[test]
+fn files_that_cannot_be_changed_count_alike() {
+    let fs = tree(&mut Random(9));
+    put(&fs, &top(&fs), "z\\y.txt", b"haystack\n");
+    advance(60 * SECOND);
+    pass(&fs, &with_index(), false);
+    for pattern in ["needle_of_nothing.*haystack", "haystack.*needle_of_nothing", "haystack"] {
+        compared(&fs, &search(pattern), &String::new);
+    }
+}
+
 #[test]
 fn a_damaged_index_is_a_slow_search() {
     let mut random = Random(4);

@@ -8,6 +8,8 @@ use paddock_workspace::Workspace;
 const DIRECTORY: &str = "index";
 const SUFFIX: &str = ".segment";
 const UNFINISHED: &str = "unfinished-";
+/// File with the hash of the rules that hid files from the last pass.
+const RULES: &str = "rules";
 /// Maximum size of a segment in bytes. A larger file is no segment.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum number of segments that a search opens.
@@ -100,9 +102,24 @@ impl<'w> Segments<'w> {
     /// Stores a segment and returns its name.
     pub fn add(&self, segment: Vec<u8>) -> FsResult<String> {
         let name = format!("{:016x}{SUFFIX}", self.fs.random());
-        let new = OpenLocation { dir: self.dir.clone(), name: format!("{UNFINISHED}{name}") };
-        new.publish(self.fs, &segment.into(), &new.sibling(&name))?;
+        self.store(&name, segment)?;
         Ok(name)
+    }
+
+    /// Returns the hash of the rules that hid files from the last pass.
+    pub fn rules(&self) -> Option<u64> {
+        let file = self.fs.open_file(&self.dir, RULES, Open::Read).ok()?;
+        Some(u64::from_le_bytes(self.read(&file, 0, size_of::<u64>())?.try_into().ok()?))
+    }
+
+    /// Stores this hash. Without it, the next pass keeps all segments.
+    pub fn set_rules(&self, hash: u64) {
+        drop(self.store(RULES, hash.to_le_bytes().to_vec()));
+    }
+
+    fn store(&self, name: &str, bytes: Vec<u8>) -> FsResult<()> {
+        let new = OpenLocation { dir: self.dir.clone(), name: format!("{UNFINISHED}{name}") };
+        new.publish(self.fs, &bytes.into(), &new.sibling(name))
     }
 
     /// Removes a segment.

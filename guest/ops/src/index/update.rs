@@ -1,15 +1,19 @@
 //! Adds files to the index. A call is one part of a pass over all files, so that no call takes long.
 
-use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp, merge};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
 use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Error, Result};
+use paddock_types::policy::Policy;
 use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
 use super::file_table::FileTable;
 use super::segments::{Segments, max_files};
+use super::tidy::{KnownSegment, tidy};
 
 const OPERATION: &str = "index";
 /// Minimum age of an indexed change in seconds, whatever the policy says: within the resolution of the clock, a file can
@@ -24,14 +28,10 @@ const TEXT_PER_BYTE: u64 = 20;
 const SEGMENT_BYTES: u64 = 32 * 1024;
 /// Files of this size are not indexed: a line that is too long is counted by a search.
 const MAX_FILE_BYTES: u64 = MAX_LINE as u64;
-/// Number of files between two checks of the time.
-const FILES_PER_CLOCK: u32 = 16;
-/// Segments of fewer bytes are small. If there are more small segments than this, a pass makes one of them, as far as they
-/// have no more than this number of bytes and files together, which one segment can have.
-const SMALL_BYTES: u64 = 256 * 1024;
-const MAX_SMALL_SEGMENTS: usize = 8;
-const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
-const MAX_MERGED_FILES: usize = 15_000;
+/// Number of files without a stamp after which the rest of a root is not visited if no file has one.
+const MAX_UNSTAMPED: u32 = 1_000;
+/// Number of entries between two checks of the time.
+const ENTRIES_PER_CLOCK: u32 = 16;
 const NEW: u32 = u32::MAX - 1;
 
 /// Result of a part of a pass.
@@ -52,7 +52,10 @@ struct Position {
     root: usize,
     /// Path below the root up to which files were visited.
     path: String,
-    /// For each segment of which files were found, its name and the number of these files.
+    /// Sum of the hashes of the rules so far that hide files.
+    rules: u64,
+    /// For each segment of the start of the pass and each that the pass added, its name and the number of its files that were
+    /// found.
     found: Vec<(String, usize)>,
 }
 
@@ -60,18 +63,19 @@ impl Position {
     fn text(&self) -> String {
         let found: String = self.found.iter().map(|(name, found)| format!("{name}:{found},")).collect();
         // The path is last, because it can contain any character.
-        format!("{} {found} {}", self.root, self.path)
+        format!("{} {} {found} {}", self.root, self.rules, self.path)
     }
 
     fn parse(text: &str) -> Option<Self> {
         let (root, rest) = text.split_once(' ')?;
+        let (rules, rest) = rest.split_once(' ')?;
         let (found, path) = rest.split_once(' ')?;
         let of_segment = |entry: &str| {
             let (name, found) = entry.split_once(':')?;
             Some((name.to_owned(), found.parse().ok()?))
         };
         let found = found.split_terminator(',').map(of_segment).collect::<Option<_>>()?;
-        Some(Self { root: root.parse().ok()?, path: path.to_owned(), found })
+        Some(Self { root: root.parse().ok()?, path: path.to_owned(), rules: rules.parse().ok()?, found })
     }
 }
 
@@ -81,7 +85,7 @@ impl Position {
 ///
 /// # Errors
 ///
-/// `Code::InvalidArgument` if `start` is not from an earlier part, and the errors of the walk.
+/// `Code::InvalidArgument` if `start` is not from an earlier part.
 pub fn update(workspace: &Workspace<'_>, start: Option<&str>, time_ms: u64) -> Result<Update> {
     update_with_groups(workspace, start, time_ms, GROUP_BYTES)
 }
@@ -109,7 +113,7 @@ pub fn update_with_groups(
     let Some(segments) = Segments::create(workspace) else { return Ok(Update::default()) };
     let begin = (position.root, position.path.clone());
     let mut pass = Pass::new(workspace, segments, position, time_ms, SegmentBuilder::new(group_bytes));
-    pass.visit_roots()?;
+    pass.visit_roots();
     // A part that does not advance would be repeated forever.
     pass.is_over &= begin != (pass.position.root, pass.position.path.clone());
     Ok(pass.finish())
@@ -121,15 +125,6 @@ enum Read {
     Binary(u32),
     /// Content that is not indexed.
     Other,
-}
-
-/// A segment of the index.
-struct KnownSegment {
-    name: String,
-    bytes: u64,
-    files: usize,
-    /// Number of its files that this pass has found.
-    found: usize,
 }
 
 struct Pass<'w> {
@@ -144,7 +139,9 @@ struct Pass<'w> {
     /// Size of the index in bytes, estimated for the segment that is being made.
     index_bytes: u64,
     deadline_ms: u64,
-    files: u32,
+    entries: u32,
+    /// Number of files without a stamp.
+    unstamped: u32,
     is_over: bool,
     update: Update,
 }
@@ -169,7 +166,8 @@ impl<'w> Pass<'w> {
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
             index_bytes: 0,
             deadline_ms: u64::MAX,
-            files: 0,
+            entries: 0,
+            unstamped: 0,
             is_over: false,
             update: Update::default(),
         };
@@ -181,8 +179,8 @@ impl<'w> Pass<'w> {
         pass
     }
 
-    /// Reads the files of all segments, and removes damaged segments and those beyond the limits. At the start of a pass, one segment is read
-    /// whole, so that damage to its lists is found after some passes.
+    /// Reads the files of all segments, and removes damaged segments and those beyond the limits. At the start of a pass, one
+    /// segment is read whole, so that damage to its lists is found after some passes.
     fn read_segments(&mut self) {
         let names = self.segments.names();
         self.known_files = FileTable::with_capacity(self.segments.count_files(&names).min(max_files(self.workspace)));
@@ -190,6 +188,7 @@ impl<'w> Pass<'w> {
         let checked = is_start.then(|| self.workspace.fs.random() as usize % names.len().max(1));
         if is_start {
             self.segments.remove_unfinished();
+            self.position.found = names.iter().map(|name| (name.clone(), 0)).collect();
         }
         for (index, name) in names.into_iter().enumerate() {
             let open = self.segments.segment(&name);
@@ -208,23 +207,29 @@ impl<'w> Pass<'w> {
             for file in open.segment.files() {
                 self.known_files.insert(&file.stamp, number);
             }
-            let found = self.position.found.iter().find(|(known, _)| *known == name).map_or(0, |(_, found)| *found);
+            let found = self.position.found.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
             self.known_segments.push(KnownSegment { name, bytes: open.bytes, files: open.segment.len(), found });
         }
     }
 
-    fn visit_roots(&mut self) -> Result<()> {
+    fn visit_roots(&mut self) {
         while let Some(root) = self.workspace.roots.get(self.position.root)
             && !self.is_over
         {
             let path = if root.label.is_empty() { "." } else { root.label.as_str() };
-            self.visit_files(path)?;
+            if self.visit_files(path).is_err() {
+                // The rules in the root are broken, for example, so that all of it is hidden.
+                self.add_rules(hash(path));
+            }
             if !self.is_over {
                 self.position.root += 1;
                 self.position.path.clear();
             }
         }
-        Ok(())
+    }
+
+    fn add_rules(&mut self, hash: u64) {
+        self.position.rules = self.position.rules.wrapping_add(hash);
     }
 
     /// Visits the files that a search with default arguments visits.
@@ -236,10 +241,12 @@ impl<'w> Pass<'w> {
         while !self.is_over
             && let Some(entry) = walk.next_entry()
         {
-            if entry.kind != Kind::File {
-                continue;
+            if entry.kind == Kind::File {
+                self.visit_file(entry.dir, entry.name);
             }
-            self.visit_file(entry.dir, entry.name);
+            if self.unstamped >= MAX_UNSTAMPED && self.known_files.len() == 0 {
+                break;
+            }
             self.is_over = self.builder.is_full() || self.is_time_over();
             if self.is_over {
                 self.position.path = entry.below.to_owned();
@@ -249,20 +256,24 @@ impl<'w> Pass<'w> {
             self.is_over = true;
             self.position.path = walk.reached().to_owned();
         }
+        self.add_rules(walk.agent_rules);
         Ok(())
     }
 
     fn is_time_over(&mut self) -> bool {
-        self.files += 1;
-        self.files.is_multiple_of(FILES_PER_CLOCK) && self.workspace.fs.clock_ms() >= self.deadline_ms
+        self.entries += 1;
+        self.entries.is_multiple_of(ENTRIES_PER_CLOCK) && self.workspace.fs.clock_ms() >= self.deadline_ms
     }
 
     fn visit_file(&mut self, dir: &Dir, name: &str) {
-        let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else { return };
+        let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else {
+            self.unstamped += 1;
+            return;
+        };
         match self.known_files.get(&stamp) {
             Some(segment) => {
                 let known = usize::try_from(segment).ok().and_then(|index| self.known_segments.get_mut(index));
-                known.into_iter().for_each(|known| known.found += 1);
+                known.and_then(|known| known.found.as_mut()).into_iter().for_each(|found| *found += 1);
             }
             None if self.is_full() => {}
             None => {
@@ -327,8 +338,8 @@ impl<'w> Pass<'w> {
 
     /// Stores the new segment. At the end of a pass, tidies the segments.
     fn finish(mut self) -> Update {
-        let known = self.known_segments.iter().filter(|known| known.found > 0);
-        self.position.found = known.map(|known| (known.name.clone(), known.found)).collect();
+        let known = self.known_segments.iter();
+        self.position.found = known.filter_map(|known| Some((known.name.clone(), known.found?))).collect();
         if !self.builder.is_empty() {
             let added = usize::try_from(self.update.added).unwrap_or(usize::MAX);
             match self.segments.add(self.builder.finish()) {
@@ -340,40 +351,13 @@ impl<'w> Pass<'w> {
         if self.is_over {
             self.update.next = Some(self.position.text());
         } else {
-            tidy(&self.segments, &self.known_segments);
+            let Policy { rules, host, .. } = self.workspace.policy;
+            let names =
+                (&rules.blocked_directories, &rules.blocked_extensions, &rules.allowed_extensions, &host.private);
+            tidy(&self.segments, &self.known_segments, self.position.rules.wrapping_add(hash(&names)));
         }
         self.update
     }
-}
-
-/// Removes segments of which most files are gone, and makes one segment of small ones if there are many.
-fn tidy(segments: &Segments<'_>, known: &[KnownSegment]) {
-    let is_obsolete = |known: &&KnownSegment| known.found * 2 < known.files || known.files == 0;
-    let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
-    obsolete.iter().for_each(|known| segments.remove(&known.name));
-    let small: Vec<_> = used.into_iter().filter(|known| known.bytes < SMALL_BYTES).collect();
-    if small.len() <= MAX_SMALL_SEGMENTS {
-        return;
-    }
-    let (mut bytes, mut files) = (0, 0);
-    let fits = |known: &&KnownSegment| {
-        (bytes, files) = (bytes + known.bytes, files + known.files);
-        bytes <= MAX_MERGED_BYTES && files <= MAX_MERGED_FILES
-    };
-    let small: Vec<_> = small.into_iter().take_while(fits).collect();
-    let read = |known: &&KnownSegment| {
-        let open = segments.segment(&known.name)?;
-        let bytes = segments.bytes(&open)?;
-        Some((open.segment, bytes))
-    };
-    let merged = small.iter().map(read).collect::<Option<Vec<_>>>().and_then(|small| merge(&small));
-    // Without the new segment, the next pass adds the files again.
-    if let Some(merged) = merged
-        && segments.add(merged).is_err()
-    {
-        return;
-    }
-    small.iter().for_each(|known| segments.remove(&known.name));
 }
 
 /// Returns whether the time of a change is known and more than `age` seconds ago.
@@ -383,6 +367,12 @@ fn is_older(change: Option<Time>, now: Time, age: u64) -> bool {
     change.is_some_and(|change| nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age))
 }
 
+fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::Position;
@@ -390,10 +380,10 @@ mod tests {
     #[test]
     fn a_position_is_read_as_it_was_written() {
         let found = vec![("0a.segment".to_owned(), 7), ("0b.segment".to_owned(), 123)];
-        for position in [Position::default(), Position { root: 2, path: "a b/c, \n:d".to_owned(), found }] {
+        for position in [Position::default(), Position { root: 2, path: "a b/c, \n:d".to_owned(), rules: 7, found }] {
             assert_eq!(Position::parse(&position.text()), Some(position));
         }
-        for text in ["", "0", "x  a", "0 x a"] {
+        for text in ["", "0", "x 0  a", "0 x  a", "0 0 x a", "0  a"] {
             assert_eq!(Position::parse(text), None, "{text}");
         }
     }

@@ -6,7 +6,7 @@
  * systems the path to the directory is checked before and after; a process that swaps names in between can redirect it.
  */
 
-import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync, statfsSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readFileSync, readdirSync, realpathSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DescriptorEntry, PathEntry } from './entry.js';
 import { DIRECTORY, O_NOFOLLOW, O_PATH } from './flags.js';
@@ -21,6 +21,25 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * a memory map, and the layers of overlayfs can be of any kind.
  */
 const CHANGE_RECORDING = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1]);
+
+/**
+ * Returns whether a device is a mount of 9p, which reports the type of its server's file system as its own. If that cannot be
+ * found out, returns true.
+ *
+ * @param {bigint} dev
+ */
+function isOf9p(dev) {
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & 0xfffff000n);
+  // 9p has no device of its own, so that the kernel makes up a number.
+  if (major !== 0n) return false;
+  const number = `0:${(dev & 0xffn) | ((dev >> 12n) & 0xffffff00n)}`;
+  try {
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map((line) => line.split(' - '));
+    return mounts.some(([mount, fileSystem]) => mount.split(' ')[2] === number && fileSystem?.startsWith('9p '));
+  } catch {
+    return true;
+  }
+}
 
 /** @typedef {import('./identities.js').Identity} Identity */
 /** @typedef {import('./entry.js').Entry} Entry */
@@ -135,7 +154,8 @@ export class DescriptorDirectory {
   /** @param {bigint} dev */
   recordsChanges(dev) {
     // A descriptor never changes its file system.
-    return dev === this.identity.dev && (this.#recordsChanges ??= CHANGE_RECORDING.has(statfsSync(this.itself).type));
+    const records = () => CHANGE_RECORDING.has(statfsSync(this.itself).type) && !isOf9p(dev);
+    return dev === this.identity.dev && (this.#recordsChanges ??= records());
   }
 
   sync() {

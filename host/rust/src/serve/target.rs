@@ -45,7 +45,11 @@ pub(super) struct Located {
 /// The purpose for which a directory is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
+    /// Calls that see all files of the workspace. Their searches have the index updated.
     Calls,
+    /// Calls in an overlay, which has no index, and those from which the token may hide files: callers to whom different
+    /// files are hidden would make the index anew in turns.
+    UnindexedCalls,
     /// The completion of what was cut off in the directory itself, also if calls use an overlay of it.
     Recovery,
 }

@@ -212,7 +212,9 @@ impl Workspaces {
             path.check_policy(&layers)?;
         }
         let root = inner.as_ref().unwrap_or(directory);
-        self.directory(target, root, narrowing.path.as_ref(), &layers, Purpose::Calls)
+        let is_indexed = narrowing.policy.is_empty() && target.overlay().is_none();
+        let purpose = if is_indexed { Purpose::Calls } else { Purpose::UnindexedCalls };
+        self.directory(target, root, narrowing.path.as_ref(), &layers, purpose)
     }
 
     /// Opens the directory `root` of a workspace: that of the whole workspace, or a part.
@@ -230,6 +232,9 @@ impl Workspaces {
             .map_err(|cause| Refusal::Failed(Error::Root { path: root.path().to_owned(), cause }))?;
         let mut builder = Workspace::builder().root_fd(descriptor.into());
         if purpose == Purpose::Calls {
+            builder = builder.index_in_background();
+        }
+        if purpose != Purpose::Recovery {
             builder = builder.other_roots(self.other_roots(target, root, part)?);
             builder = target.overlay().into_iter().fold(builder, Builder::overlay);
         }

@@ -34,7 +34,7 @@ impl Workspace {
         let has_time = || deadline.is_none_or(|deadline| Instant::now() < deadline);
         let (mut update, mut start) = (IndexUpdate::default(), None);
         while !update.is_complete && has_time() {
-            let part = self.guests().update_index(start.as_deref())?;
+            let part = self.guests().update_index(start.as_deref(), None)?;
             update.added += part.added;
             update.unsettled += part.unsettled;
             update.is_complete = part.next.is_none();

@@ -72,10 +72,11 @@ impl Stamped {
         self.inner.open_dir(&self.inner.preopens()[1].dir, "index").ok()
     }
 
-    /// Returns the names of the files of the index.
+    /// Returns the names of the segments of the index.
     pub fn index(&self) -> Vec<String> {
         let listing = self.index_dir().map(|dir| self.inner.list(&dir).unwrap()).unwrap_or_default();
-        listing.entries.into_iter().map(|entry| entry.name).collect()
+        let names = listing.entries.into_iter().map(|entry| entry.name);
+        names.filter(|name| name.ends_with(".segment")).collect()
     }
 
     pub fn index_file(&self, name: &str) -> Vec<u8> {
