@@ -76,10 +76,10 @@ def seconds_after_shutdown() -> float:
 
 def memory_of(configuration: Document, processors: int) -> int:
     """Returns the bytes that calls and bodies may take: each parallel search takes further instances, at most one for each
-    processor at the same time."""
+    processor at the same time, and so do four subscriptions and the search index."""
     calls = configuration["limits"]["max_calls"]
     instance = max(template["policy"]["limits"]["max_memory_bytes"] for template in configuration["templates"])
-    return (calls + processors) * instance + calls * (configuration["limits"].get("max_body_bytes", 16 << 20))
+    return (calls + processors + 5) * instance + calls * (configuration["limits"].get("max_body_bytes", 16 << 20))
 
 
 def image_configuration() -> dict[str, str]:

@@ -52,6 +52,13 @@ pub(crate) struct Shared {
     polls: Polls,
 }
 
+#[cfg(all(target_os = "linux", feature = "serve"))]
+impl Shared {
+    pub(crate) fn new(polls: Polls) -> Self {
+        Self { polls, ..Self::default() }
+    }
+}
+
 impl Handler {
     pub(super) fn new(
         session: SessionWorkspace,

@@ -54,6 +54,8 @@ use roots::Open;
 use splice::Placeholders;
 #[cfg(all(target_os = "linux", feature = "serve"))]
 pub(crate) use subscriptions::MAX_THREADS as MAX_SUBSCRIPTION_THREADS;
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) use subscriptions::Polls;
 use wire::Wire;
 
 /// An MCP server for one client, whose tool calls are calls of a workspace.

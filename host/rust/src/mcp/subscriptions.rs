@@ -34,7 +34,7 @@ pub(crate) const MAX_THREADS: usize = 4;
 static THREADS: Semaphore = Semaphore::const_new(MAX_THREADS);
 
 /// Lock of the checks of subscriptions: those of all clients of a workspace take one thread at a time.
-pub(super) type Polls = Arc<tokio::sync::Mutex<()>>;
+pub(crate) type Polls = Arc<tokio::sync::Mutex<()>>;
 
 /// Subscriptions of the client of a session. Dropping the value ends the task that checks them.
 pub(super) struct Subscriptions {
@@ -138,9 +138,12 @@ impl Subscriptions {
         })?;
         let workspace = self.session.workspace(&self.dialect, context).await;
         let files = Files { workspace, listener: super::listener(context) };
-        let (path, error) = find(&files, uri).await?;
         let turn = self.polls.lock().await;
-        let first = fingerprints(files.workspace, vec![(path, None)]).await.pop();
+        let permit_of_thread = THREADS.acquire().await;
+        let found = find(&files, uri).await;
+        drop(permit_of_thread);
+        let (path, error) = found?;
+        let first = fingerprints(files.workspace, vec![(path, None)]).await.0.pop();
         drop(turn);
         let (path, fingerprint) = first.ok_or_else(|| ErrorData::internal_error("the fingerprint was lost", None))?;
         let fingerprint = fingerprint.map_err(|error| failure(&error, Some(uri), &self.dialect))?;
@@ -190,27 +193,26 @@ impl Watched {
             // The client may have changed its roots in the meantime.
             let workspace = session.workspace(dialect, context).await;
             let turn = polls.lock().await;
-            let started = Instant::now();
-            let changed = self.changed(workspace).await;
+            let (changed, time) = self.changed(workspace).await;
             drop(turn);
             for uri in changed {
                 if !ear.tell(uri).await {
                     return;
                 }
             }
-            pause = INTERVAL.max(started.elapsed().saturating_mul(SPARING));
+            pause = INTERVAL.max(time.saturating_mul(SPARING));
         }
     }
 
-    /// Returns the URIs of the resources that changed since the last check.
-    async fn changed(&self, workspace: Workspace) -> Vec<String> {
+    /// Returns the URIs of the resources that changed since the last check, and the time that the check took.
+    async fn changed(&self, workspace: Workspace) -> (Vec<String>, Duration) {
         let (uris, last): (Vec<_>, Vec<_>) = {
             let watched = self.lock();
             let pair =
                 |(uri, it): (&String, &Subscription)| (uri.clone(), (it.path.clone(), Some(it.fingerprint.clone())));
             watched.iter().map(pair).unzip()
         };
-        let now = fingerprints(workspace, last).await;
+        let (now, time) = fingerprints(workspace, last).await;
         let mut watched = self.lock();
         let mut changed = Vec::new();
         for (uri, (_, fingerprint)) in uris.into_iter().zip(now) {
@@ -222,7 +224,7 @@ impl Watched {
                 subscription.fingerprint = fingerprint;
             }
         }
-        changed
+        (changed, time)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Subscription>> {
@@ -230,17 +232,19 @@ impl Watched {
     }
 }
 
-/// Determines the fingerprint of each path on a thread that may block. Dropping the future cancels the work.
+/// Determines the fingerprint of each path on a thread that may block. Returns also the time that this took, without that of
+/// waiting for a thread. Dropping the future cancels the work.
 async fn fingerprints(
     workspace: Workspace,
     paths: Vec<(String, Option<Fingerprint>)>,
-) -> Vec<(String, Result<Fingerprint, ToolError>)> {
+) -> (Vec<(String, Result<Fingerprint, ToolError>)>, Duration) {
     let cancel_on_drop = CancelOnDrop(CancelToken::default());
-    let mut fingerprints = Vec::new();
+    let (mut fingerprints, mut time) = (Vec::new(), Duration::ZERO);
     for (path, before) in paths {
         let (workspace, cancel) = (workspace.clone(), cancel_on_drop.0.clone());
         // A permit for each path, so that subscriptions to many files let others have their turns.
         let Ok(permit) = THREADS.acquire().await else { break };
+        let began = Instant::now();
         let work = move || {
             let fingerprint = workspace.fingerprint(&path, before.as_ref(), &cancel);
             drop(permit);
@@ -248,8 +252,9 @@ async fn fingerprints(
         };
         let Ok(fingerprint) = tokio::task::spawn_blocking(work).await else { break };
         fingerprints.push(fingerprint);
+        time += began.elapsed();
     }
-    fingerprints
+    (fingerprints, time)
 }
 
 struct CancelOnDrop(CancelToken);
@@ -273,7 +278,8 @@ mod tests {
         tokio::pin!(check);
         assert!(tokio::time::timeout(Duration::from_millis(200), &mut check).await.is_err());
         drop(others);
-        let found = check.await;
+        let (found, time) = check.await;
         assert!(matches!(found.as_slice(), [(_, Ok(_))]), "{}", found.len());
+        assert!(time < Duration::from_millis(200), "the time of waiting for a thread does not count");
     }
 }

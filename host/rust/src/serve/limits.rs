@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::config::TenantLimits;
+use crate::mcp::Polls;
 
 /// Time in seconds for which an unused rate accumulates.
 const BURST_SECONDS: f64 = 10.0;
@@ -20,6 +21,8 @@ pub(super) struct Tenant {
     streams: Slots,
     sessions: Slots,
     rates: Mutex<Rates>,
+    /// Lock of the checks of subscriptions.
+    pub(super) polls: Polls,
 }
 
 /// Rates of one workspace.
@@ -77,7 +80,7 @@ impl Tenant {
         };
         let slots = [limits.concurrent_calls, limits.concurrent_calls, limits.streams, limits.sessions];
         let [calls, bodies, streams, sessions] = slots.map(Slots::new);
-        Self { calls, bodies, streams, sessions, rates: Mutex::new(rates) }
+        Self { calls, bodies, streams, sessions, rates: Mutex::new(rates), polls: Polls::default() }
     }
 
     /// Starts a call, if the workspace and the server have capacity for it.

@@ -284,7 +284,7 @@ impl Workspaces {
         let builder = self.private.iter().fold(builder, |builder, file| builder.private(file));
         let builder = builder.policy_layers(layers).map_err(Refusal::Failed)?;
         let workspace = builder.build().map_err(Refusal::Failed)?;
-        Ok(Served::new(workspace, log))
+        Ok(Served::new(workspace, log, self.tenant(target)?.polls.clone()))
     }
 }
 
