@@ -9,7 +9,7 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::client::{PATIENCE, Running, TOKEN};
+use super::client::{Running, TOKEN};
 
 const FILES: usize = 400;
 
@@ -33,24 +33,27 @@ fn cut_off_in_mode(mode: &str, root: &Path, state: &Path, files: &Path) -> bool 
     for number in 0..FILES {
         fs::write(files.join(format!("{number}.txt")), "old\n").unwrap();
     }
-    let call = |arguments: Value| {
+    let options = ["--set", &format!("mode={mode}")];
+    kill_replace(&options, root, state, json!({"pattern": "old", "replacement": "new"}), || changed(files) > 0);
+    (1..FILES).contains(&changed(files))
+}
+
+/// Makes a replacement by a process that is killed when `is_begun` says so.
+fn kill_replace(options: &[&str], root: &Path, state: &Path, mut arguments: Value, is_begun: impl Fn() -> bool) {
+    let call = |arguments: &Value| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-        command.args(["call", "--root", root.to_str().unwrap(), "--state-dir", state.to_str().unwrap()]);
-        command.args(["--set", &format!("mode={mode}"), "replace"]);
-        command.arg(arguments.to_string());
+        command.arg("call").arg("--root").arg(root).arg("--state-dir").arg(state).args(options);
+        command.arg("replace").arg(arguments.to_string());
         command
     };
-    let mut arguments = json!({"pattern": "old", "replacement": "new"});
-    let planned: Value = serde_json::from_slice(&call(arguments.clone()).output().unwrap().stdout).unwrap();
+    let planned: Value = serde_json::from_slice(&call(&arguments).output().unwrap().stdout).unwrap();
     arguments["plan"] = planned["result"]["plan"].clone();
-    let mut child = call(arguments).stdout(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    while changed(files) == 0 && start.elapsed() < PATIENCE {
+    let mut child = call(&arguments).stdout(Stdio::null()).spawn().unwrap();
+    while !is_begun() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_micros(200));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    (1..FILES).contains(&changed(files))
 }
 
 /// Creates the directory `notes/docs`, whose files are changed, and cuts off a change in it. Root and state directory are
@@ -153,7 +156,9 @@ fn a_change_is_complete_for_a_token_with_another_mode() {
         let (root, state) = (home.path().join("notes"), home.path().join("state/notes"));
         assert!((0..20).any(|_| cut_off_in_mode(mode, &root, &state, &docs)), "no kill came in time");
         let server = serve(home, unrestricted, &grant);
-        assert_eq!(write(&server, TOKEN, "notes"), None, "{mode}");
+        // The call completes the change itself, which takes long on a machine with a slow disk.
+        let written = server.call("write_file", json!({"path": "a.txt", "content": "a"})).json();
+        assert_eq!(written["ok"], true, "{mode}: {written}");
         changed_as_a_whole(&docs);
     }
 }
@@ -217,6 +222,73 @@ fn a_read_only_workspace_says_so_beside_a_change_that_was_cut_off() {
     let server = serve(home, workspaces, &json!({"workspaces": ["notes"]}));
     let error = write(&server, TOKEN, "notes").unwrap();
     assert!(error.contains("read-only"), "{error}");
+}
+
+/// The files of an overlay are those of its changes, and a change of the overlay itself is completed too.
+#[test]
+fn an_overlay_is_the_same_for_a_token_that_may_only_read() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir_all(home.path().join("notes/docs")).unwrap();
+    for name in ["a.txt", "gone.txt"] {
+        fs::write(home.path().join("notes").join(name), "base\n").unwrap();
+    }
+    let workspaces = "  notes: {root: '{home}/notes', overlay: review}\n";
+    let mut configuration = format!("workspaces:\n{workspaces}tokens:\n");
+    for (name, read_only) in [("writer", false), ("reader", true)] {
+        let grant = json!({"workspaces": ["notes"], "read_only": read_only});
+        configuration += &format!("- {{name: {name}, sha256: {}, grant: {grant}}}\n", hash(&format!("{name}-{TOKEN}")));
+    }
+    let server = Running::at(home, &configuration);
+    let call = |name: &str, tool: &str, arguments: Value| {
+        server.call_as(&format!("{name}-{TOKEN}"), "notes", tool, arguments).json()
+    };
+    let is_seen = || {
+        let read = call("reader", "read_file", json!({"path": "a.txt"}));
+        let gone = call("reader", "stat", json!({"path": "gone.txt"}));
+        assert_eq!((read["result"]["content"].as_str(), &gone["ok"]), (Some("new"), &json!(false)), "{read}");
+    };
+    assert_eq!(call("writer", "write_file", json!({"path": "a.txt", "content": "new\n"}))["ok"], true);
+    assert_eq!(call("writer", "delete", json!({"path": "gone.txt"}))["ok"], true);
+    is_seen();
+    let (docs, states) = (server.root().join("docs"), server.home.path().join("state/notes"));
+    for number in 0..FILES {
+        fs::write(docs.join(format!("{number}.txt")), "text 0\n").unwrap();
+    }
+    let journals = || {
+        let names = fs::read_dir(states.join("overlays/review/state")).unwrap();
+        names.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("journal-")).count()
+    };
+    let cut_off = |text: &usize| {
+        let (old, new) = (format!("text {text}"), format!("text {}", text + 1));
+        let arguments = json!({"pattern": old, "replacement": new, "path": "docs"});
+        kill_replace(&["--overlay", "review"], &server.root(), &states, arguments, || journals() > 0);
+        journals() > 0
+    };
+    let old = (0..20).find(cut_off).expect("no kill came in time");
+    is_seen();
+    assert_eq!(journals(), 0);
+    let pattern = format!("text {}", old + 1);
+    let found = call("reader", "grep", json!({"pattern": pattern, "path": "docs", "output": "files", "limit": FILES}));
+    assert!([0, FILES].contains(&found["result"]["files"].as_array().map_or(0, Vec::len)), "{found}");
+}
+
+/// A change of another workspace runs all the time.
+#[test]
+fn a_call_waits_no_longer_than_its_own_limit() {
+    let home = TempDir::new().unwrap();
+    let docs = cut_off_in(home.path(), "notes", "notes");
+    let lock = fs::File::options().write(true).open(home.path().join("state/notes/lock")).unwrap();
+    let workspaces =
+        "  notes: {root: '{home}/notes'}\n  other: {root: '{home}/notes', policy: {limits: {max_time_ms: 500}}}\n";
+    let server = serve(home, workspaces, &json!({"workspaces": ["other"]}));
+    lock.lock().unwrap();
+    let started = Instant::now();
+    let reply = server.call_as(TOKEN, "other", "stat", json!({"path": "."}));
+    assert_eq!(reply.status, 503, "{reply:?}");
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    lock.unlock().unwrap();
+    assert_eq!(server.call_as(TOKEN, "other", "stat", json!({"path": "."})).status, 200);
+    changed_as_a_whole(&docs);
 }
 
 /// Cuts off a change in the directory `root` of the workspace `notes`, and calls in another workspace over the same files.

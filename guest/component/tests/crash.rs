@@ -36,7 +36,8 @@ fn for_every_fault(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &Memor
             assert_ne!(old, new, "{}", scenario.name);
             for fault_at in 1.. {
                 let memory = start.clone_tree();
-                let stopping = Stopping { inner: &memory, left: Cell::new(fault_at), crash, also: Vec::new() };
+                let stopping =
+                    Stopping { inner: &memory, left: Cell::new(fault_at), crash, meanwhile: None, also: Vec::new() };
                 let outcome = run(&stopping, &policy, &scenario);
                 let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > fault_at };
                 if !reached {
@@ -82,7 +83,8 @@ fn a_crash_during_recovery_is_recovered_from() {
             // tree.
             let again = memory.clone_tree();
             assert_eq!(tree_in(&again, policy), crashed);
-            let stopping = Stopping { inner: &again, left: Cell::new(fault_at), crash: true, also: Vec::new() };
+            let stopping =
+                Stopping { inner: &again, left: Cell::new(fault_at), crash: true, meanwhile: None, also: Vec::new() };
             called(&stopping, policy, "stat", r#"{"path": "."}"#);
             if stopping.left.get() > 0 {
                 break;
@@ -145,14 +147,16 @@ fn a_recovery_that_fails_says_so_and_is_done_by_the_next_call() {
     let mut failed = 0;
     for fault_at in (1..).step_by(7) {
         let crashed = start.clone_tree();
-        let stopping = Stopping { inner: &crashed, left: Cell::new(fault_at), crash: true, also: Vec::new() };
+        let stopping =
+            Stopping { inner: &crashed, left: Cell::new(fault_at), crash: true, meanwhile: None, also: Vec::new() };
         run(&stopping, policy, &patch);
         if stopping.left.get() > 0 {
             break;
         }
         for error_at in (1..).step_by(5) {
             let memory = crashed.clone_tree();
-            let stopping = Stopping { inner: &memory, left: Cell::new(error_at), crash: false, also: Vec::new() };
+            let stopping =
+                Stopping { inner: &memory, left: Cell::new(error_at), crash: false, meanwhile: None, also: Vec::new() };
             let error = called(&stopping, policy, "make_dir", r#"{"path": "dir2"}"#).error;
             if stopping.left.get() <= error_at {
                 break;

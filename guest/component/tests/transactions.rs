@@ -13,7 +13,7 @@ use paddock_types::request::Access;
 use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::overlay::OverlayFs;
-use paddock_vfs::{Filesystem, OVERLAY_GUEST_PATH, Preopen};
+use paddock_vfs::{Filesystem, OVERLAY_GUEST_PATH, Open, Preopen};
 use serde_json::{Value, json};
 
 use stopping::Stopping;
@@ -53,7 +53,7 @@ fn stopping(memory: &MemoryFs, fault_at: u64, crash: bool) -> Stopping<'_> {
     let state = memory.preopens().remove(1).dir;
     let dir = memory.open_dir(&memory.open_dir(&state, "overlays").unwrap(), "o").unwrap();
     let overlay = Preopen { guest_path: OVERLAY_GUEST_PATH.to_owned(), dir };
-    Stopping { inner: memory, left: Cell::new(fault_at), crash, also: vec![overlay] }
+    Stopping { inner: memory, left: Cell::new(fault_at), crash, meanwhile: None, also: vec![overlay] }
 }
 
 /// Returns the same file system without faults.
@@ -194,6 +194,46 @@ fn paths_without_a_difference_cannot_be_chosen() {
 
 /// A change of the base by another process.
 type Somebody = fn(&MemoryFs);
+
+/// Changes a file of the base in place.
+fn overwrite(memory: &MemoryFs, path: &str, content: &str) {
+    let file = memory.open_file(&memory.preopens().remove(0).dir, path, Open::Write).unwrap();
+    memory.set_size(&file, 0).unwrap();
+    memory.write(&file, 0, content.as_bytes()).unwrap();
+}
+
+/// At any moment of a call in the overlay, another process changes the file of the base.
+#[test]
+fn no_change_of_the_base_is_lost_during_a_call_in_the_overlay() {
+    const PRECIOUS: &str = "one\nprecious\n";
+    let others: [Somebody; 2] =
+        [|memory| put(memory, "a.txt", PRECIOUS), |memory| overwrite(memory, "a.txt", PRECIOUS)];
+    let calls = [
+        ("edit_file", json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "ONE"}]})),
+        ("move", json!({"source": "a.txt", "destination": "d/moved.txt"})),
+    ];
+    for (other, (tool, arguments)) in others.iter().flat_map(|other| calls.iter().map(move |call| (other, call))) {
+        let mut moments = 0;
+        for moment in 1.. {
+            let (memory, policy) = (fixture(), policy());
+            let fs = Stopping { meanwhile: Some(*other), ..stopping(&memory, moment, false) };
+            let overlay = OverlayFs::open(&fs, &policy).unwrap();
+            let outcome = engine::call(&overlay, &policy, "paddock", tool, &arguments.to_string());
+            // The call ended before this moment.
+            if fs.left.get() < moment {
+                break;
+            }
+            moments = moment;
+            if outcome.error.is_none() {
+                drop(commit(&over(&memory), &[], false));
+            }
+            let mut texts = ["a.txt", "d/moved.txt"].into_iter().filter_map(|path| tree_of(&memory).remove(path));
+            let is_kept = texts.any(|(_, text)| str::from_utf8(&text).unwrap().contains("precious"));
+            assert!(is_kept, "{tool}, moment {moment}");
+        }
+        assert!(moments > 20, "{tool}: {moments}");
+    }
+}
 
 #[test]
 fn a_concurrent_change_of_the_base_is_a_conflict() {

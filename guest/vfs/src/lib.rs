@@ -61,6 +61,13 @@ pub trait Filesystem {
         None
     }
 
+    /// Has the file `name` in `dir` no longer change when another process changes the directory below an overlay, which copies
+    /// the file. Other backends do nothing.
+    fn pin(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let _ = (dir, name);
+        Ok(())
+    }
+
     /// Returns the target of the link `name` in `dir`. Fails with [`Fault::Outside`] if the backend hides it, as WASI hides
     /// absolute targets.
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String>;

@@ -76,8 +76,8 @@ pub struct OverlayFs<'f> {
 
 impl<'f> OverlayFs<'f> {
     /// Opens the overlay over the preopened directories of `inner`, with its own directory at [`OVERLAY_GUEST_PATH`].
-    /// Without that directory, nothing was changed yet and nothing can be changed. Read-only roots of the policy are
-    /// passed through from `inner`.
+    /// Without that directory, nothing was changed yet and nothing can be changed. Roots without changes that the policy makes
+    /// read-only are passed through from `inner`.
     pub fn open(inner: &'f dyn Filesystem, policy: &Policy) -> FsResult<Self> {
         let top = inner.preopens().into_iter().find(|preopen| preopen.guest_path == OVERLAY_GUEST_PATH);
         Self::open_at(inner, policy, top.map(|preopen| preopen.dir))
@@ -105,21 +105,31 @@ impl<'f> OverlayFs<'f> {
             let dir = match guest_path.as_str() {
                 OVERLAY_GUEST_PATH => continue,
                 STATE_GUEST_PATH => dir,
-                _ if is_fixed => dir,
-                _ => Dir(overlay.root(&guest_path, dir, upper.as_ref(), gone.as_ref())?),
+                _ => overlay.root(&guest_path, dir, is_fixed, upper.as_ref(), gone.as_ref())?,
             };
             overlay.preopens.push(Preopen { guest_path, dir });
         }
         Ok(overlay)
     }
 
-    fn root(&mut self, guest_path: &str, base: Dir, upper: Option<&Dir>, gone: Option<&Dir>) -> FsResult<Rc<Node>> {
+    fn root(
+        &mut self,
+        guest_path: &str,
+        base: Dir,
+        is_fixed: bool,
+        upper: Option<&Dir>,
+        gone: Option<&Dir>,
+    ) -> FsResult<Dir> {
         let name = root_name(guest_path);
         let below = |tree: Option<&Dir>| tree.map_or(Ok(None), |tree| self.open_if_there(tree, &name));
         let (upper, gone) = (below(upper)?, below(gone)?);
+        // A caller who may only read sees the changes of others.
+        if is_fixed && upper.is_none() && gone.is_none() {
+            return Ok(base);
+        }
         let whiteouts = gone.map(|dir| self.open_whiteouts(&dir)).transpose()?;
         self.roots.push(name);
-        Ok(Node::root(self.roots.len() - 1, base, upper, whiteouts))
+        Ok(Dir(Node::root(self.roots.len() - 1, base, upper, whiteouts)))
     }
 
     /// Returns one of the trees of the layers.
@@ -309,6 +319,19 @@ impl Filesystem for OverlayFs<'_> {
             Some(node) => self.hide_tree(&node, name),
             None => self.inner.remove_tree(dir, name),
         }
+    }
+
+    fn pin(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let Some(node) = node(dir) else { return Ok(()) };
+        let layer_entry = match self.find(&node, name) {
+            Err(Fault::NotFound) => return Ok(()),
+            found => found?,
+        };
+        if layer_entry.stat.kind != Kind::File {
+            return Ok(());
+        }
+        self.begin_change();
+        self.take_up(&node, name, &layer_entry)
     }
 
     fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {

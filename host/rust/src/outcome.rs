@@ -83,7 +83,7 @@ impl From<tools::Outcome> for Outcome {
 /// Returns JSON that is inserted into an answer verbatim. Line breaks are an error: where each answer is one line,
 /// a further line could pass for the answer to another call.
 fn json_line(text: String) -> serde_json::Result<Box<RawValue>> {
-    if text.contains(['\n', '\r']) {
+    if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
         return Err(serde::de::Error::custom("it has several lines"));
     }
     RawValue::from_string(text)

@@ -36,7 +36,6 @@ const ATTEMPTS: usize = 3;
 pub(crate) struct OverlayDir {
     name: String,
     directory: Deferred,
-    roots: BTreeMap<String, PathBuf>,
     /// Mounts of the base, with their rights.
     base: Vec<Mount>,
     base_state: StateDir,
@@ -49,10 +48,8 @@ impl OverlayDir {
         let fail = |cause: String| Error::Overlay { name: name.to_owned(), cause };
         check_name(name).map_err(|cause| fail(cause.to_owned()))?;
         let state = state.ok_or_else(|| fail("the workspace has no state directory to store it in".to_owned()))?;
-        let roots = mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
-        let roots = roots.map(|mount| (mount.guest.clone(), mount.host().to_owned())).collect();
         let (name, directory) = (name.to_owned(), state.below(&[OVERLAYS, name]));
-        let overlay = Self { name, directory, roots, base: mounts.to_vec(), base_state: state.clone() };
+        let overlay = Self { name, directory, base: mounts.to_vec(), base_state: state.clone() };
         overlay.check_roots().map_err(|cause| fail(cause.to_string()))?;
         Ok(overlay)
     }
@@ -105,14 +102,15 @@ impl OverlayDir {
         Ok(names)
     }
 
-    /// Creates the overlay's directory and records the paths of its roots there.
+    /// Creates the overlay's directory and records the paths of the roots that it can change there.
     pub(crate) fn keep_roots(&self) -> io::Result<()> {
         let directory = self.directory.create()?;
         let mut known = self.known_roots()?;
-        if self.roots.iter().all(|(guest, host)| known.get(guest) == Some(host)) {
+        let changeable = self.base.iter().filter(|mount| mount.access == Access::ReadWrite);
+        if changeable.clone().all(|mount| known.get(&mount.guest).is_some_and(|host| host == mount.host())) {
             return Ok(());
         }
-        known.extend(self.roots.clone());
+        known.extend(changeable.map(|mount| (mount.guest.clone(), mount.host().to_owned())));
         let new = format!("{ROOTS}.new");
         let mut file = directory.open_file(&new, private_file().create(true).truncate(true))?;
         serde_json::to_writer(&mut file, &known)?;
@@ -123,13 +121,14 @@ impl OverlayDir {
 
     fn check_roots(&self) -> io::Result<()> {
         let known = self.known_roots()?;
-        let other = |(guest, host): &(&String, &PathBuf)| known.get(*guest).is_some_and(|known| known != *host);
-        let Some((guest, host)) = self.roots.iter().find(other) else { return Ok(()) };
-        let was = known.get(guest).map(|known| known.display().to_string()).unwrap_or_default();
-        Err(io::Error::other(format!(
-            "its root `{guest}` is `{was}`, not `{}`: give the same roots again",
-            host.display()
-        )))
+        for mount in &self.base {
+            if let Some(was) = known.get(&mount.guest).filter(|was| *was != mount.host()) {
+                let (guest, was, host) = (&mount.guest, was.display(), mount.host().display());
+                let cause = format!("its root `{guest}` is `{was}`, not `{host}`: give the same roots again");
+                return Err(io::Error::other(cause));
+            }
+        }
+        Ok(())
     }
 
     fn known_roots(&self) -> io::Result<BTreeMap<String, PathBuf>> {

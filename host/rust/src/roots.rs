@@ -27,8 +27,9 @@ pub(crate) trait OtherRoots: Send + Sync {
     /// change runs.
     fn are_cut_off(&self) -> Result<bool, ToolError>;
 
-    /// Completes or undoes the changes that were cut off. The caller holds no locks.
-    fn recover(&self) -> Result<(), ToolError>;
+    /// Completes or undoes the changes that were cut off, and waits for running ones within the budget. The caller holds no
+    /// locks.
+    fn recover(&self, budget: &CallBudget) -> Result<(), ToolError>;
 }
 
 /// The directories of a workspace, which are opened with it and stay open.
@@ -69,7 +70,7 @@ impl Roots {
                 return Ok(locked);
             }
             drop(locked);
-            others.recover()?;
+            others.recover(budget)?;
         }
         Err(ToolError::new(ErrorCode::Io, "changes of the same files by other processes are cut off again and again")
             .hint("nothing was changed; the person who runs this has to find out what ends the processes"))
@@ -103,8 +104,8 @@ impl Roots {
             let result = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
             result.map_err(|cause| overlay.failed(&cause))?;
         }
-        let content = if state.is_some() { overlay.mount()? } else { None };
-        let own = content.into_iter().chain(state.map(StateDir::mount));
+        // A workspace that is read-only has no state directory, and shows the overlay all the same.
+        let own = overlay.mount()?.into_iter().chain(state.map(StateDir::mount));
         if changing {
             // The base must not change between the time when the call reads it and the time when the overlay records what
             // it was.

@@ -11,6 +11,8 @@ pub struct Stopping<'f> {
     pub inner: &'f MemoryFs,
     pub left: Cell<u64>,
     pub crash: bool,
+    /// What happens at the n-th call in place of a fault.
+    pub meanwhile: Option<fn(&MemoryFs)>,
     /// Preopens in addition to those of the inner file system.
     pub also: Vec<Preopen>,
 }
@@ -23,7 +25,7 @@ impl Stopping<'_> {
             0 if self.crash => Err(Fault::Io("crashed".to_owned())),
             1 => {
                 self.left.set(if self.crash { 0 } else { u64::MAX });
-                Err(Fault::NoSpace)
+                self.meanwhile.map(|happen| happen(self.inner)).ok_or(Fault::NoSpace)
             }
             _ => Ok(()),
         }

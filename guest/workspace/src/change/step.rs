@@ -163,6 +163,8 @@ impl Work<'_> {
     /// Fails if the file changed since the change was planned.
     pub fn check_fresh(&self, fs: &dyn Filesystem, operation: &str, change: &FileChange) -> Result<()> {
         let path = &change.resolved.requested_path;
+        // Otherwise a file could change below an overlay after this check, and the overlay would not notice.
+        fs.pin(&self.target.dir, &self.target.name).map_err(|fault| fault.at(operation, path))?;
         let there = self.target.digest(fs).map_err(|fault| fault.at(operation, path))?;
         match (&there, &self.step.old) {
             (there, old) if there == old => Ok(()),

@@ -33,6 +33,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::budget::CallBudget;
     use crate::types::{ErrorCode, ToolError};
     use crate::{Outcome, Workspace};
 
@@ -47,7 +48,7 @@ mod tests {
             Ok(self.remaining.load(Ordering::Relaxed) > 0)
         }
 
-        fn recover(&self) -> Result<(), ToolError> {
+        fn recover(&self, _: &CallBudget) -> Result<(), ToolError> {
             self.remaining.fetch_sub(1, Ordering::Relaxed);
             (self.recover)()
         }

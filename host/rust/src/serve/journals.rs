@@ -16,9 +16,8 @@ use super::refusal::Refusal;
 use super::telemetry::log;
 use crate::budget::CallBudget;
 use crate::directory::{Deferred, Directory, Identity, found};
-use crate::policy::Limits;
 use crate::state::{self, StateDir};
-use crate::types::ToolError;
+use crate::types::{ErrorCode, ToolError};
 
 /// Maximum number of journals that have no effect, in memory. More are found again.
 const MAX_IGNORED: usize = 4096;
@@ -102,17 +101,32 @@ impl Journals {
     }
 
     /// Waits until no change of this root runs. Returns its journals: those of changes that were cut off.
-    pub(super) fn cut_off(&self, root: &Root) -> Result<HashSet<Stamp>, ToolError> {
+    pub(super) fn cut_off(&self, root: &Root, budget: &CallBudget) -> Result<HashSet<Stamp>, ToolError> {
         let failed = |cause: io::Error| state::failed(&cause);
         let Some(directory) = self.state_directory(root).map_err(failed)? else { return Ok(HashSet::new()) };
-        let patience = Duration::from_millis(Limits::default().max_time_ms);
-        let _lock = StateDir::lock(&directory, &CallBudget::within(patience))?;
+        let _lock = StateDir::lock(&directory, budget)?;
         self.stamps(root).map_err(failed)
     }
 
+    /// Returns whether a change of this root runs.
+    pub(super) fn is_running(&self, root: &Root) -> Result<bool, ToolError> {
+        let directory = self.state_directory(root).map_err(|cause| state::failed(&cause))?;
+        let Some(directory) = directory else { return Ok(false) };
+        match StateDir::lock(&directory, &CallBudget::within(Duration::ZERO)) {
+            Err(error) if error.code == ErrorCode::LimitExceeded => Ok(true),
+            locked => locked.map(|_| false),
+        }
+    }
+
     /// Ignores those of the journals that this root still has after a recovery, for a reason.
-    pub(super) fn ignore(&self, root: &Root, journals: &HashSet<Stamp>, reason: &str) -> Result<(), ToolError> {
-        let still = self.cut_off(root)?;
+    pub(super) fn ignore(
+        &self,
+        root: &Root,
+        journals: &HashSet<Stamp>,
+        reason: &str,
+        budget: &CallBudget,
+    ) -> Result<(), ToolError> {
+        let still = self.cut_off(root, budget)?;
         let found: Vec<_> = journals.intersection(&still).cloned().collect();
         if found.is_empty() {
             return Ok(());
@@ -195,6 +209,10 @@ mod tests {
     use super::*;
     use crate::directory::Walk;
 
+    fn budget() -> CallBudget {
+        CallBudget::within(Duration::from_secs(30))
+    }
+
     #[test]
     fn journals_are_found_of_roots_that_contain_one_another() {
         let home = tempfile::tempdir().unwrap();
@@ -228,14 +246,14 @@ mod tests {
             let journal = home.path().join(directory).join("journal-0000000000000000");
             fs::write(&journal, "").unwrap();
             let roots = notes.roots(part(root).as_ref()).unwrap();
-            assert_eq!(notes.cut_off(&roots[0]).unwrap().len(), 1);
+            assert_eq!(notes.cut_off(&roots[0], &budget()).unwrap().len(), 1);
             for own in all {
                 let is_apart = apart.contains(&own);
                 assert_eq!(parts(&notes, own), if is_apart { vec![] } else { vec![part(root)] }, "{root}, {own}");
             }
             assert!(parts(&journals("other"), "").is_empty());
             fs::remove_file(journal).unwrap();
-            assert!(notes.cut_off(&roots[0]).unwrap().is_empty());
+            assert!(notes.cut_off(&roots[0], &budget()).unwrap().is_empty());
         }
         fs::write(home.path().join("notes@/gone/journal-0000000000000000"), "").unwrap();
         assert!(parts(&notes, "").is_empty());
@@ -252,19 +270,19 @@ mod tests {
         let journal = directory.join("journal-0000000000000000");
         fs::write(&journal, "foreign").unwrap();
         let root = Root { part: None, directory: journals.directory.clone() };
-        let before = journals.cut_off(&root).unwrap();
-        journals.ignore(&root, &before, "test").unwrap();
-        assert!(before.len() == 1 && journals.cut_off(&root).unwrap().is_empty());
+        let before = journals.cut_off(&root, &budget()).unwrap();
+        journals.ignore(&root, &before, "test", &budget()).unwrap();
+        assert!(before.len() == 1 && journals.cut_off(&root, &budget()).unwrap().is_empty());
         assert!(journals.roots(None).unwrap().is_empty());
         // The directory of which the journal is can come back.
         let other = tempfile::tempdir().unwrap();
         let other = Root { part: None, directory: Directory::open(other.path()).unwrap() };
-        assert_eq!(journals.cut_off(&other).unwrap().len(), 1);
+        assert_eq!(journals.cut_off(&other, &budget()).unwrap().len(), 1);
         // Another process was cut off meanwhile.
         fs::write(directory.join("new"), "own").unwrap();
         fs::rename(directory.join("new"), &journal).unwrap();
-        journals.ignore(&root, &before, "test").unwrap();
-        assert_eq!(journals.cut_off(&root).unwrap().len(), 1);
+        journals.ignore(&root, &before, "test", &budget()).unwrap();
+        assert_eq!(journals.cut_off(&root, &budget()).unwrap().len(), 1);
         assert_eq!(journals.roots(None).unwrap().len(), 1);
     }
 }

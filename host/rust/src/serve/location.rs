@@ -50,7 +50,7 @@ impl Location {
                 let log = mcp::Log::default();
                 let builder = Workspace::builder().dialect(&settings.dialect).on_event(log.listener());
                 let workspace = builder.policy_layers(&layers)?.build_memory()?;
-                Ok(Self::Memory(Arc::new(Served::new(workspace, log))))
+                Ok(Self::Memory(Arc::new(Served::new(workspace, log, mcp::Polls::default()))))
             }
             _ => Err(file.wrong(at, "set one of `root`, `container` and `memory`; only `root` can have an `overlay`")),
         }

@@ -13,6 +13,7 @@ use super::refusal::Refusal;
 use super::served::Served;
 use super::target::{Purpose, Target};
 use super::workspaces::{Workspaces, layers};
+use crate::budget::CallBudget;
 use crate::directory::Directory;
 use crate::policy::{Layers, PolicyLayer};
 use crate::roots::OtherRoots;
@@ -43,14 +44,19 @@ impl Workspaces {
 
     /// Waits for the running changes of the roots that contain a part of a workspace or are in it, and completes or undoes
     /// those that were cut off. This blocks the thread.
-    pub(super) fn recover(self: &Arc<Self>, target: &Target, part: Option<&InnerPath>) -> Result<(), Refusal> {
+    pub(super) fn recover(
+        self: &Arc<Self>,
+        target: &Target,
+        part: Option<&InnerPath>,
+        budget: &CallBudget,
+    ) -> Result<(), Refusal> {
         let Some(directory) = target.directory() else { return Ok(()) };
         // The call of a part that does not exist fails.
         let root = part.map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
         let Some(own) = root else { return Ok(()) };
-        self.recover_roots(target, part, &own)?;
+        self.recover_roots(target, part, &own, budget)?;
         for name in self.related.to(&target.name, &own) {
-            self.recover_roots(&self.find(name)?, None, &own)?;
+            self.recover_roots(&self.find(name)?, None, &own, budget)?;
         }
         Ok(())
     }
@@ -61,10 +67,11 @@ impl Workspaces {
         target: &Target,
         part: Option<&InnerPath>,
         own: &Directory,
+        budget: &CallBudget,
     ) -> Result<(), Refusal> {
         let (Some(directory), Some(journals)) = (target.directory(), self.journals(target)) else { return Ok(()) };
         for root in journals.roots(part)?.into_iter().filter(|root| are_nested(&root.directory, own)) {
-            let cut_off = journals.cut_off(&root).map_err(Refusal::Unfinished)?;
+            let cut_off = journals.cut_off(&root, budget).map_err(Refusal::Unfinished)?;
             if cut_off.is_empty() {
                 continue;
             }
@@ -78,9 +85,20 @@ impl Workspaces {
                     reason = OTHER_ROOTS;
                 }
             }
-            journals.ignore(&root, &cut_off, reason).map_err(Refusal::Unfinished)?;
+            journals.ignore(&root, &cut_off, reason, budget).map_err(Refusal::Unfinished)?;
         }
         Ok(())
+    }
+
+    /// Completes or undoes what was cut off in the overlay itself, for a caller who may not.
+    pub(super) fn recover_overlay(self: &Arc<Self>, target: &Target) -> Result<(), Refusal> {
+        let Some(directory) = target.directory().filter(|_| target.overlay().is_some()) else { return Ok(()) };
+        let layers = layers(directory, &target.source, &Narrowing::default())?;
+        let served = self.directory(target, directory, None, &layers, Purpose::UnindexedCalls)?;
+        match served.workspace.has_journal().map_err(Refusal::Unfinished)? {
+            true => served.workspace.recover().map(drop).map_err(Refusal::Unfinished),
+            false => Ok(()),
+        }
     }
 
     /// Returns the roots that contain `root` or are in it, for a change in `root`.
@@ -125,19 +143,25 @@ struct Others {
 
 impl OtherRoots for Others {
     fn are_cut_off(&self) -> Result<bool, ToolError> {
-        let roots = self.journals.roots(self.part.as_ref())?;
+        let is_overlay = self.target.overlay().is_some();
         // The journals of an overlay are others than those of its directory.
-        let is_other = |root: &Root| self.target.overlay().is_some() || root.part != self.part;
-        let mut others: Vec<_> = roots.into_iter().filter(is_other).collect();
+        let is_other = |root: &Root| is_overlay || root.part != self.part;
+        let own = self.journals.roots(self.part.as_ref())?.into_iter().filter(is_other);
+        let mut others: Vec<_> = own.map(|root| (&self.journals, root)).collect();
         for journals in &self.related {
-            others.extend(journals.roots(None)?);
+            others.extend(journals.roots(None)?.into_iter().map(|root| (journals, root)));
         }
-        // The locks of this root do not exclude changes of other ones.
-        Ok(others.iter().any(|root| are_nested(&root.directory, &self.root)))
+        for (journals, root) in others.iter().filter(|(_, root)| are_nested(&root.directory, &self.root)) {
+            // The locks of an overlay do not exclude changes of parts of its directory.
+            if !is_overlay || !journals.is_running(root)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    fn recover(&self) -> Result<(), ToolError> {
+    fn recover(&self, budget: &CallBudget) -> Result<(), ToolError> {
         let all = self.all.upgrade().ok_or(Refusal::Unknown)?;
-        Ok(all.recover(&self.target, self.part.as_ref())?)
+        Ok(all.recover(&self.target, self.part.as_ref(), budget)?)
     }
 }

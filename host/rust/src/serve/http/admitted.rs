@@ -147,10 +147,14 @@ pub(super) async fn open(
     let (name, located) = (target.name.clone(), located.clone());
     let open = move || {
         let _capacity = (call, slot);
+        let served = opened.map_or_else(|| all.open(&target, located, &narrowing), Ok)?;
         if recovers {
-            all.recover(&target, narrowing.path.as_ref())?;
+            all.recover(&target, narrowing.path.as_ref(), &served.workspace.guests().budget(None))?;
+            if !narrowing.is_empty() {
+                all.recover_overlay(&target)?;
+            }
         }
-        opened.map_or_else(|| all.open(&target, located, &narrowing), Ok)
+        Ok(served)
     };
     let opened = tokio::task::spawn_blocking(open).await;
     let lost = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the call was lost").because("failure");
