@@ -197,20 +197,33 @@ type Somebody = fn(&MemoryFs);
 
 /// Changes a file of the base in place.
 fn overwrite(memory: &MemoryFs, path: &str, content: &str) {
-    let file = memory.open_file(&memory.preopens().remove(0).dir, path, Open::Write).unwrap();
+    let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let top = memory.preopens().remove(0).dir;
+    let dir = if above == "." { top } else { memory.open_dir(&top, above).unwrap() };
+    let file = memory.open_file(&dir, name, Open::Write).unwrap();
     memory.set_size(&file, 0).unwrap();
     memory.write(&file, 0, content.as_bytes()).unwrap();
 }
 
-/// At any moment of a call in the overlay, another process changes the file of the base.
+/// Returns the paths of the files of the base that contain `precious`.
+fn precious(memory: &MemoryFs) -> Vec<String> {
+    let is_precious = |text: &[u8]| text.windows(8).any(|part| part == b"precious");
+    tree_of(memory).into_iter().filter(|(_, entry)| is_precious(&entry.1)).map(|(path, _)| path).collect()
+}
+
+/// At any moment of a call in the overlay, another process changes files of the base.
 #[test]
 fn no_change_of_the_base_is_lost_during_a_call_in_the_overlay() {
+    const CHANGED: [&str; 2] = ["a.txt", "d/c.txt"];
     const PRECIOUS: &str = "one\nprecious\n";
-    let others: [Somebody; 2] =
-        [|memory| put(memory, "a.txt", PRECIOUS), |memory| overwrite(memory, "a.txt", PRECIOUS)];
+    let others: [Somebody; 2] = [
+        |memory| CHANGED.iter().for_each(|path| put(memory, path, PRECIOUS)),
+        |memory| CHANGED.iter().for_each(|path| overwrite(memory, path, PRECIOUS)),
+    ];
     let calls = [
         ("edit_file", json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "ONE"}]})),
         ("move", json!({"source": "a.txt", "destination": "d/moved.txt"})),
+        ("move", json!({"source": "d", "destination": "z"})),
     ];
     for (other, (tool, arguments)) in others.iter().flat_map(|other| calls.iter().map(move |call| (other, call))) {
         let mut moments = 0;
@@ -227,11 +240,43 @@ fn no_change_of_the_base_is_lost_during_a_call_in_the_overlay() {
             if outcome.error.is_none() {
                 drop(commit(&over(&memory), &[], false));
             }
-            let mut texts = ["a.txt", "d/moved.txt"].into_iter().filter_map(|path| tree_of(&memory).remove(path));
-            let is_kept = texts.any(|(_, text)| str::from_utf8(&text).unwrap().contains("precious"));
-            assert!(is_kept, "{tool}, moment {moment}");
+            assert_eq!(precious(&memory).len(), CHANGED.len(), "{tool} {arguments}, moment {moment}");
         }
         assert!(moments > 20, "{tool}: {moments}");
+    }
+}
+
+/// A conflict stays one, whatever the overlay does afterwards with the file or the directories above it.
+#[test]
+fn no_later_change_in_the_overlay_hides_a_conflict() {
+    let edit = |path: &str, content: &str| ("write_file", json!({"path": path, "content": content}));
+    let delete = |path: &str| ("delete", json!({"path": path, "recursive": true}));
+    let rename = |path: &str| ("move", json!({"source": path, "destination": "z"}));
+    let make_dir = |path: &str| ("make_dir", json!({"path": path}));
+    let scenarios = [
+        (edit("d/c.txt", "mine\n"), "d/c.txt", rename("d")),
+        (edit("d/c.txt", "mine\n"), "d/c.txt", delete("d")),
+        (edit("d/e/f.txt", "mine\n"), "d/e/f.txt", rename("d")),
+        (delete("d/c.txt"), "d/c.txt", rename("d")),
+        (delete("d/c.txt"), "d/c.txt", delete("d")),
+        (delete("d/e"), "d/e/f.txt", rename("d")),
+        (edit("n.txt", "mine\n"), "n.txt", edit("n.txt", "mine 2\n")),
+        (edit("n.txt", "mine\n"), "n.txt", rename("n.txt")),
+        (edit("n.txt", "mine\n"), "n.txt", delete("n.txt")),
+        (edit("d/n.txt", "mine\n"), "d/n.txt", rename("d")),
+        (edit("d/n.txt", "mine\n"), "d/n.txt", delete("d")),
+        (make_dir("n"), "n", rename("n")),
+        (make_dir("n"), "n", delete("n")),
+    ];
+    for ((tool, arguments), path, (next, next_arguments)) in scenarios {
+        let memory = fixture();
+        work(&memory, tool, arguments.clone());
+        put(&memory, path, "precious\n");
+        work(&memory, next, next_arguments.clone());
+        let outcome = commit(&over(&memory), &[], false).unwrap();
+        let conflicts: Vec<_> = outcome.conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
+        let case = format!("{tool} {arguments}, {next} {next_arguments}: {conflicts:?}");
+        assert_eq!(precious(&memory), [path], "{case}");
     }
 }
 

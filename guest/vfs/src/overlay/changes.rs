@@ -6,9 +6,9 @@ use paddock_types::entry::Kind;
 
 use crate::bytes::digest;
 use crate::overlay::OverlayFs;
-use crate::overlay::node::Whiteouts;
+use crate::overlay::node::{Node, Whiteouts};
 use crate::overlay::whiteouts::BaseEntry;
-use crate::{Dir, Fault, FsResult, Open};
+use crate::{Dir, Fault, FsResult, Open, Preopen};
 
 /// A name whose entry differs from that of the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,17 +68,35 @@ impl OverlayFs<'_> {
         let mut changes = Vec::new();
         for preopen in &self.preopens {
             let Some(root) = crate::overlay::node(&preopen.dir) else { continue };
-            let top = MergedDirectory {
-                base: root.base(),
-                is_hidden: false,
-                whiteouts: root.whiteouts(),
-                upper: root.upper(),
-                depth: 0,
-            };
-            let mut walk = Walk { overlay: self, root: &preopen.guest_path, path: Vec::new(), changes: &mut changes };
-            walk.all_below(top)?;
+            changes.extend(self.changes_below(&preopen.guest_path, &root)?);
         }
         Ok(changes)
+    }
+
+    fn changes_below(&self, root: &str, node: &Node) -> FsResult<Vec<Difference>> {
+        let (path, mut changes) = (node.path(), Vec::new());
+        let top = MergedDirectory {
+            base: node.base(),
+            is_hidden: false,
+            whiteouts: node.whiteouts(),
+            upper: node.upper(),
+            depth: path.len(),
+        };
+        Walk { overlay: self, root, path, changes: &mut changes }.all_below(top)?;
+        Ok(changes)
+    }
+
+    /// Returns whether the base's entry of a difference in this directory is not in the state that was recorded.
+    pub(super) fn is_in_conflict(&self, node: &Node) -> FsResult<bool> {
+        let is_root =
+            |preopen: &&Preopen| crate::overlay::node(&preopen.dir).is_some_and(|root| root.root == node.root);
+        let root = self.preopens.iter().find(is_root).ok_or(Fault::Gone)?;
+        for difference in self.changes_below(&root.guest_path, node)? {
+            if self.base_now(&difference)? != difference.was {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the present state of the base's entry; `None` if it does not exist. If it differs from the recorded
@@ -98,6 +116,24 @@ impl OverlayFs<'_> {
             Err(Fault::NotFound) => Ok(None),
             other => other.map(Some),
         }
+    }
+
+    /// Returns the entry of an upper directory; `None` if it does not exist.
+    pub(super) fn is(&self, upper: &Dir, name: &str) -> FsResult<Option<Is>> {
+        let fs = self.inner;
+        let stat = match fs.stat(upper, name) {
+            Err(Fault::NotFound) => return Ok(None),
+            other => other?,
+        };
+        Ok(Some(match stat.kind {
+            Kind::File => {
+                let file = fs.open_file(upper, name, Open::Read)?;
+                Is::File { size: stat.size, sha256: digest(fs, &file)? }
+            }
+            Kind::Directory => Is::Directory,
+            Kind::Link => Is::Link { target: fs.read_link(upper, name).ok() },
+            Kind::Other => Is::Other,
+        }))
     }
 }
 
@@ -159,7 +195,7 @@ impl Walk<'_, '_> {
     /// Records the difference of a name. Returns its directory if that may contain further differences.
     fn compare_entry(&mut self, directory: &MergedDirectory, name: &str) -> FsResult<Option<MergedDirectory>> {
         let overlay = self.overlay;
-        let is = directory.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
+        let is = directory.upper.as_ref().map_or(Ok(None), |upper| overlay.is(upper, name))?;
         let whiteout = directory.whiteouts.as_ref().and_then(|whiteouts| whiteouts.at.as_ref());
         let whiteout = match whiteout {
             Some(at) if overlay.inner.stat(at, name) != Err(Fault::NotFound) => Some(overlay.read_whiteout(at, name)?),
@@ -170,7 +206,7 @@ impl Walk<'_, '_> {
         let merged = there == Some(Kind::Directory) && matches!(is, None | Some(Is::Directory)) && !is_hidden;
         let was = match (whiteout, &directory.base) {
             _ if merged => None,
-            (Some(whiteout), _) => Some(whiteout),
+            (Some(whiteout), _) => whiteout,
             // The entry is hidden only together with its directory.
             (None, Some(base)) if there.is_some() && directory.is_hidden => Some(overlay.record(base, name)?),
             // An upper entry that equals the base was prepared for a change that did not happen. Otherwise the base's
@@ -238,23 +274,6 @@ impl Walk<'_, '_> {
             Err(Fault::NotFound) => Ok(None),
             Err(fault) => Err(fault),
         }
-    }
-
-    fn is(&self, upper: &Dir, name: &str) -> FsResult<Option<Is>> {
-        let fs = self.overlay.inner;
-        let stat = match fs.stat(upper, name) {
-            Err(Fault::NotFound) => return Ok(None),
-            other => other?,
-        };
-        Ok(Some(match stat.kind {
-            Kind::File => {
-                let file = fs.open_file(upper, name, Open::Read)?;
-                Is::File { size: stat.size, sha256: digest(fs, &file)? }
-            }
-            Kind::Directory => Is::Directory,
-            Kind::Link => Is::Link { target: fs.read_link(upper, name).ok() },
-            Kind::Other => Is::Other,
-        }))
     }
 }
 

@@ -7,6 +7,7 @@ use paddock_types::entry::Kind;
 
 use crate::bytes::{copy_bytes, digest};
 use crate::open_location::{OpenLocation, temporary_name};
+use crate::overlay::changes::is_same;
 use crate::overlay::lookup::LayerEntry;
 use crate::overlay::node::Node;
 use crate::overlay::whiteouts::BaseEntry;
@@ -88,9 +89,12 @@ impl OverlayFs<'_> {
     pub(super) fn take_up(&self, node: &Node, name: &str, layer_entry: &LayerEntry) -> FsResult<()> {
         let was = match layer_entry.is_upper {
             false => Some(self.copy_up(node, name, layer_entry, true)?),
-            true => self.behind(node, name)?.map(|(base, _)| self.record(&base, name)).transpose()?,
+            true => match self.behind(node, name)? {
+                Some((base, _)) => self.remember(node, name, &base)?,
+                None => return Ok(()),
+            },
         };
-        was.map_or(Ok(()), |was| self.add_whiteout(node, name, &was))
+        self.add_whiteout(node, name, was.as_ref())
     }
 
     /// Copies a file or link of the base to the upper layer and returns its former state.
@@ -170,13 +174,30 @@ impl OverlayFs<'_> {
         put().inspect_err(|_| drop(draft.discard(fs)))
     }
 
-    /// Returns the state of the base's entry under a name that is about to get an upper entry, and stores its content.
-    pub(super) fn remember(&self, node: &Node, name: &str, base: &Dir) -> FsResult<BaseEntry> {
+    /// Returns the state of the base's entry under a name that no whiteout hides and whose entry is about to change, and
+    /// stores its content. Returns `None` if the upper layer has another entry: another process then created that of the
+    /// base later.
+    pub(super) fn remember(&self, node: &Node, name: &str, base: &Dir) -> FsResult<Option<BaseEntry>> {
         let was = self.record(base, name)?;
+        let is = node.upper().map_or(Ok(None), |upper| self.is(&upper, name))?;
+        if is.is_some() && !is_same(&was, is.as_ref()) {
+            return Ok(None);
+        }
         if let BaseEntry::File { size, sha256: Some(_) } = was {
             self.keep_origin(node, &OpenLocation { dir: base.clone(), name: name.to_owned() }, name, size)?;
         }
-        Ok(was)
+        Ok(Some(was))
+    }
+
+    /// Returns the state of the base's entry under the name of a directory that is about to be hidden as a whole; `None`
+    /// if there is no directory. If an entry in it is not as the overlay knew it, the returned state is none that the
+    /// base can have, so that a commit reports a conflict.
+    pub(super) fn remember_dir(&self, node: &Rc<Node>, name: &str) -> FsResult<Option<BaseEntry>> {
+        let Some((base, Kind::Directory)) = self.behind(node, name)? else { return Ok(None) };
+        Ok(Some(match self.is_in_conflict(&*self.open_below(node, name)?)? {
+            true => BaseEntry::Directory { sha256: String::new() },
+            false => self.record(&base, name)?,
+        }))
     }
 
     /// Copies all entries of a merged directory to the upper layer. After an error, the copies are removed.

@@ -6,6 +6,7 @@ use paddock_types::entry::Kind;
 
 use crate::overlay::OverlayFs;
 use crate::overlay::node::Node;
+use crate::overlay::whiteouts::BaseEntry;
 use crate::{Fault, FsResult, copy_remove};
 
 impl OverlayFs<'_> {
@@ -16,7 +17,7 @@ impl OverlayFs<'_> {
         }
         if let Some((base, _)) = self.behind(node, name)? {
             // Behind an upper entry the whiteout is invisible; without one, it removes the name.
-            self.add_whiteout(node, name, &self.remember(node, name, &base)?)?;
+            self.add_whiteout(node, name, self.remember(node, name, &base)?.as_ref())?;
         }
         if layer_entry.is_upper { self.inner.unlink(&layer_entry.dir, name) } else { Ok(()) }
     }
@@ -38,10 +39,17 @@ impl OverlayFs<'_> {
     }
 
     /// Hides the base's entry under the name of a directory.
-    pub(super) fn hide_dir(&self, node: &Node, name: &str) -> FsResult<()> {
-        let Some((base, _)) = self.behind(node, name)? else { return Ok(()) };
-        self.add_whiteout(node, name, &self.record(&base, name)?)?;
-        node.hide_base(name);
+    fn hide_dir(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
+        let was = self.remember_dir(node, name)?;
+        self.hide_dir_as(node, name, was)
+    }
+
+    /// Hides the base's entry under the name of a directory, with the state that [`Self::remember_dir`] returned.
+    pub(super) fn hide_dir_as(&self, node: &Node, name: &str, was: Option<BaseEntry>) -> FsResult<()> {
+        if self.behind(node, name)?.is_some() {
+            self.add_whiteout(node, name, was.as_ref())?;
+            node.hide_base(name);
+        }
         Ok(())
     }
 

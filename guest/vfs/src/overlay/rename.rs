@@ -54,14 +54,17 @@ impl OverlayFs<'_> {
         }
         let upper = self.make_upper(into)?;
         let source = self.open_below(from, name)?;
+        // Recorded before the copy, so that a change of the base in between is a conflict.
+        let was = self.remember_dir(from, name)?;
         if source.base().is_some() {
             self.fill(&source)?;
         }
         // Either name may hide an entry of the base, which must stay hidden.
-        self.hide_dir(from, name)?;
+        self.hide_dir_as(from, name, was)?;
         if there.is_some() {
+            let was = self.remember_dir(into, to)?;
             self.make_upper(&*self.open_below(into, to)?)?;
-            self.hide_dir(into, to)?;
+            self.hide_dir_as(into, to, was)?;
         }
         // Windows renames no directory that is open.
         drop(source);
@@ -87,6 +90,6 @@ impl OverlayFs<'_> {
         source.rename(self.inner, &target)?;
         // The whiteout is created after the rename; otherwise neither the old nor the new entry would exist for a
         // moment.
-        self.add_whiteout(into, to, &was)
+        self.add_whiteout(into, to, was.as_ref())
     }
 }

@@ -22,7 +22,7 @@ pub(super) const IN: &str = "in";
 /// Maximum size of a whiteout in bytes. The target of a link is the largest part of it.
 const MAX_WHITEOUT_BYTES: u64 = 64 * 1024;
 
-/// An entry of the base when it was hidden: the JSON of its whiteout.
+/// An entry of the base when it was hidden, as its whiteout contains it in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BaseEntry {
@@ -36,7 +36,7 @@ pub enum BaseEntry {
     /// A directory.
     Directory {
         /// SHA-256 of the content: for each directory, the kinds and contents of the entries in the order of their
-        /// names.
+        /// names. Empty if the directory was in conflict with the overlay already.
         sha256: String,
     },
     /// A symbolic link.
@@ -81,14 +81,14 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// Hides a name of the base durably and atomically. An existing whiteout stays, because it contains the first
-    /// hidden state.
-    pub(super) fn add_whiteout(&self, node: &Node, name: &str, was: &BaseEntry) -> FsResult<()> {
+    /// Hides a name of the base durably and atomically. `was` is `None` if another process created the base's entry later
+    /// than the overlay its own. An existing whiteout stays, because it contains the first hidden state.
+    pub(super) fn add_whiteout(&self, node: &Node, name: &str, was: Option<&BaseEntry>) -> FsResult<()> {
         if self.is_hidden_by_whiteout(node, name)? {
             return Ok(());
         }
         let at = self.make_whiteout_dir(node)?;
-        let body = serde_json::to_vec(was).map_err(|cause| Fault::Io(cause.to_string()))?;
+        let body = serde_json::to_vec(&was).map_err(|cause| Fault::Io(cause.to_string()))?;
         self.draft()?.publish(self.inner, &body.into(), &OpenLocation { dir: at, name: name.to_owned() })
     }
 
@@ -134,8 +134,8 @@ impl OverlayFs<'_> {
         Ok(whiteouts)
     }
 
-    /// Reads a whiteout.
-    pub(super) fn read_whiteout(&self, at: &Dir, name: &str) -> FsResult<BaseEntry> {
+    /// Reads a whiteout: the state of the base's entry, or `None` as in [`Self::add_whiteout`].
+    pub(super) fn read_whiteout(&self, at: &Dir, name: &str) -> FsResult<Option<BaseEntry>> {
         let file = self.inner.open_file(at, name, Open::Read).map_err(|fault| match fault {
             Fault::Link | Fault::IsDirectory | Fault::NotRegular => damaged(name),
             fault => fault,
