@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -100,12 +100,16 @@ impl LockFiles {
 /// Locks the file with this number, and creates it if it does not exist.
 fn locked(directory: &Directory, number: u64, is_exclusive: bool, budget: &CallBudget) -> Result<File, ToolError> {
     let name = OsString::from(format!("{number:016x}"));
+    let lock = |file: &File| if is_exclusive { file.try_lock() } else { file.try_lock_shared() };
     loop {
         let file = opened(directory, &name).map_err(|cause| failed(&cause))?;
-        wait(budget, || if is_exclusive { file.try_lock() } else { file.try_lock_shared() })?;
+        wait(budget, || lock(&file))?;
         // Another process may have removed the file before it was locked here.
         if is_named(directory, &name, &file) {
             return Ok(file);
+        }
+        if budget.interruption().is_some() {
+            wait(budget, || Err(TryLockError::WouldBlock))?;
         }
     }
 }
@@ -114,20 +118,20 @@ fn opened(directory: &Directory, name: &OsStr) -> io::Result<File> {
     match directory.open_file(name, private_file().read(true)) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
             let file = directory.open_file(name, private_file().read(true).create(true).truncate(false))?;
-            tidy(directory, MAX_FILES)?;
+            tidy(directory, MAX_FILES, name)?;
             Ok(file)
         }
         opened => opened,
     }
 }
 
-/// Removes the files that nobody holds, if there are more than `max` files.
-fn tidy(directory: &Directory, max: usize) -> io::Result<()> {
+/// Removes the files that nobody holds but `new`, if there are more than `max` files.
+fn tidy(directory: &Directory, max: usize, new: &OsStr) -> io::Result<()> {
     let names = directory.names()?;
     if names.len() <= max {
         return Ok(());
     }
-    for name in names {
+    for name in names.into_iter().filter(|name| name != new) {
         let Ok(file) = directory.open_regular(&name, private_file().read(true)) else { continue };
         // Whoever removes a file holds it, so that the name is that of no other file.
         if file.try_lock().is_ok() && is_named(directory, &name, &file) {
@@ -140,6 +144,11 @@ fn tidy(directory: &Directory, max: usize) -> io::Result<()> {
 
 /// Returns whether the name is that of the open file.
 fn is_named(directory: &Directory, name: &OsStr, file: &File) -> bool {
+    // A network file system can find the name in a cache, but not the number of links of a file that was just locked.
+    #[cfg(unix)]
+    if file.metadata().is_ok_and(|metadata| std::os::unix::fs::MetadataExt::nlink(&metadata) == 0) {
+        return false;
+    }
     Identity::of_file(file).is_ok_and(|identity| directory.identity_of(name) == Some(identity))
 }
 
@@ -192,6 +201,16 @@ mod tests {
         drop(lock(&directory, 7));
     }
 
+    /// Directories stand for files that cannot be removed.
+    #[test]
+    fn a_new_lock_file_stays_if_no_other_can_be_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = Directory::open(home.path()).unwrap();
+        (0..=MAX_FILES).for_each(|number| std::fs::create_dir(home.path().join(number.to_string())).unwrap());
+        drop(lock(&directory, 7));
+        assert!(home.path().join("0000000000000007").exists());
+    }
+
     #[test]
     fn a_lock_excludes_others_while_files_are_removed() {
         let home = tempfile::tempdir().unwrap();
@@ -200,7 +219,7 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    tidy(&directory, 0).unwrap();
+                    tidy(&directory, 0, OsStr::new("")).unwrap();
                 }
             });
             let count = || {
