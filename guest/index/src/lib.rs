@@ -25,6 +25,7 @@
 //! hashed trigrams there is none. `roaring` takes 16 bits for each file of a short list, three times as much.
 
 mod bits;
+pub mod file_table;
 pub mod grams;
 pub mod plan;
 pub mod segment;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Share of the time that passes of a workspace take: the next pass begins after this multiple of the time of the last one.
 const PAUSE_FACTOR: u32 = 10;
-/// Time between two parts of a pass, in which a call that waits for the lock of the workspace takes it.
+/// Time between two parts, in which a call that waits for a lock takes it. The parts of several workspaces can need the same
+/// lock, that of a directory above them.
 pub(crate) const PART_PAUSE: Duration = Duration::from_millis(20);
 /// Time for which a part waits for the locks of its workspace.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
@@ -118,10 +119,11 @@ fn run() {
         match next {
             None => pass.updates.end(pass.time),
             start => {
-                (pass.start, pass.due) = (start, Instant::now() + PART_PAUSE);
+                (pass.start, pass.due) = (start, Instant::now());
                 PASSES.add(pass);
             }
         }
+        thread::sleep(PART_PAUSE);
     }
 }
 
@@ -144,7 +146,7 @@ mod tests {
             let sender = sender.clone();
             BackgroundIndex::new(Box::new(move |start| {
                 let number: u32 = start.map_or(0, |start| start.parse().unwrap());
-                sender.send((name, number)).unwrap();
+                sender.send((name, number, Instant::now())).unwrap();
                 (number < 9).then(|| (number + 1).to_string())
             }))
         };
@@ -158,10 +160,11 @@ mod tests {
             assert!(own.eq(0..10), "{made:?}");
         }
         assert_ne!(made[10..].iter().filter(|part| part.0 == "one").count(), 0, "{made:?}");
+        assert!(made.windows(2).all(|parts| parts[1].2 - parts[0].2 >= PART_PAUSE), "{made:?}");
         // After a pass, there is a pause.
         one.request();
         assert!(parts.recv_timeout(MIN_PAUSE / 2).is_err());
-        assert_eq!(parts.recv_timeout(LONG), Ok(("one", 0)));
+        assert!(matches!(parts.recv_timeout(LONG), Ok(("one", 0, _))));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use paddock_vfs::{Dir, Fault, Filesystem, Open};
 use paddock_workspace::Workspace;
 
 use crate::support::{Random, run_with, search};
-use stamped::{Stamped, advance, now_ns, set_now_ns};
+use stamped::{Stamped, UNSTAMPED, advance, now_ns, set_now_ns};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -399,6 +399,11 @@ fn files_that_become_hidden_leave_the_index() {
         pass(&fs, &policy, true);
         assert_eq!(fs.index(), before);
         hide(&fs, &mut policy);
+        // A pass that cannot remove them leaves them to the next one.
+        fs.removable.set(0);
+        pass(&fs, &policy, true);
+        assert!(before.iter().all(|name| fs.index().contains(name)));
+        fs.removable.set(u64::MAX);
         pass(&fs, &policy, true);
         assert!(before.iter().all(|name| !fs.index().contains(name)));
         pass(&fs, &policy, true);
@@ -406,6 +411,17 @@ fn files_that_become_hidden_leave_the_index() {
         pass(&fs, &policy, true);
         assert_eq!(fs.index(), after);
     }
+}
+
+#[test]
+fn a_root_without_stamps_does_not_end_a_pass() {
+    let fs = Stamped::with_roots(&["/workspace", "/paddock-state", "/notes"]);
+    (0..1_200).for_each(|number| put(&fs, &top(&fs), &format!("{UNSTAMPED}{number}"), b"text\n"));
+    let notes = fs.preopens().remove(2).dir;
+    fs.make_dir(&notes, "d").unwrap();
+    put(&fs, &fs.open_dir(&notes, "d").unwrap(), "f", b"text\n");
+    advance(60 * SECOND);
+    assert_eq!(pass(&fs, &with_index(), false).added, 1);
 }
 
 /// `replace` refuses a path with a backslash, but only if the file has a match.

@@ -1,5 +1,6 @@
 //! Files that a search need not read, because they cannot match according to the index.
 
+use paddock_index::file_table::FileTable;
 use paddock_index::plan::{NumberSet, Plan};
 use paddock_index::segment::{Content, IndexedFile, Stamp};
 use paddock_search::matcher::{self, Groups};
@@ -7,7 +8,6 @@ use paddock_types::request::Grep;
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 
-use super::file_table::FileTable;
 use super::segments::{OpenSegment, Segments, max_files};
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.

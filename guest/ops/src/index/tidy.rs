@@ -27,11 +27,16 @@ pub struct KnownSegment {
 /// files than in the last pass, removes all segments, because they may have files that are hidden now.
 pub fn tidy(segments: &Segments<'_>, known: &[KnownSegment], rules: u64) {
     let last_rules = segments.rules();
-    if last_rules != Some(rules) {
-        segments.set_rules(rules);
-    }
     if last_rules.is_some_and(|last| last != rules) {
-        return segments.names().iter().for_each(|name| segments.remove(name));
+        segments.names().iter().for_each(|name| segments.remove(name));
+        // Otherwise the next pass removes the rest.
+        if segments.names().is_empty() {
+            segments.set_rules(rules);
+        }
+        return;
+    }
+    if last_rules.is_none() {
+        segments.set_rules(rules);
     }
     let is_obsolete =
         |known: &&KnownSegment| known.found.is_some_and(|found| found * 2 < known.files || known.files == 0);

@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use paddock_index::file_table::FileTable;
 use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
 use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
 use paddock_types::entry::{Kind, Time};
@@ -11,7 +12,6 @@ use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
-use super::file_table::FileTable;
 use super::segments::{Segments, max_files};
 use super::tidy::{KnownSegment, tidy};
 
@@ -217,6 +217,7 @@ impl<'w> Pass<'w> {
             && !self.is_over
         {
             let path = if root.label.is_empty() { "." } else { root.label.as_str() };
+            self.unstamped = 0;
             if self.visit_files(path).is_err() {
                 // The rules in the root are broken, for example, so that all of it is hidden.
                 self.add_rules(hash(path));
@@ -244,7 +245,7 @@ impl<'w> Pass<'w> {
             if entry.kind == Kind::File {
                 self.visit_file(entry.dir, entry.name);
             }
-            if self.unstamped >= MAX_UNSTAMPED && self.known_files.len() == 0 {
+            if self.unstamped >= MAX_UNSTAMPED && self.known_files.is_empty() {
                 break;
             }
             self.is_over = self.builder.is_full() || self.is_time_over();
@@ -340,16 +341,17 @@ impl<'w> Pass<'w> {
     fn finish(mut self) -> Update {
         let known = self.known_segments.iter();
         self.position.found = known.filter_map(|known| Some((known.name.clone(), known.found?))).collect();
+        let mut is_stored = true;
         if !self.builder.is_empty() {
             let added = usize::try_from(self.update.added).unwrap_or(usize::MAX);
             match self.segments.add(self.builder.finish()) {
                 Ok(name) => self.position.found.push((name, added)),
-                // The pass ends, because the next segment would not be stored either. A later pass tries again.
-                Err(_) => return Update { added: 0, next: None, ..self.update },
+                Err(_) => (is_stored, self.update.added) = (false, 0),
             }
         }
         if self.is_over {
-            self.update.next = Some(self.position.text());
+            // Otherwise the pass ends, because the next segment would not be stored either. A later pass tries again.
+            self.update.next = is_stored.then(|| self.position.text());
         } else {
             let Policy { rules, host, .. } = self.workspace.policy;
             let names =

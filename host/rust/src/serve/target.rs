@@ -47,8 +47,8 @@ pub(super) struct Located {
 pub(super) enum Purpose {
     /// Calls that see all files of the workspace. Their searches have the index updated.
     Calls,
-    /// Calls in an overlay, which has no index, and those from which the token may hide files: callers to whom different
-    /// files are hidden would make the index anew in turns.
+    /// Calls in an overlay, which has no index, and those with restrictions: callers to whom different files are hidden would
+    /// make the index anew in turns, and holders of tokens for parts would have many indexes.
     UnindexedCalls,
     /// The completion of what was cut off in the directory itself, also if calls use an overlay of it.
     Recovery,

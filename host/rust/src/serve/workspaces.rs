@@ -212,7 +212,7 @@ impl Workspaces {
             path.check_policy(&layers)?;
         }
         let root = inner.as_ref().unwrap_or(directory);
-        let is_indexed = narrowing.policy.is_empty() && target.overlay().is_none();
+        let is_indexed = narrowing.is_empty() && target.overlay().is_none();
         let purpose = if is_indexed { Purpose::Calls } else { Purpose::UnindexedCalls };
         self.directory(target, root, narrowing.path.as_ref(), &layers, purpose)
     }

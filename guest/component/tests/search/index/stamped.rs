@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use paddock_types::entry::{Kind, Time};
 use paddock_vfs::memory::MemoryFs;
-use paddock_vfs::{Dir, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
+use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
 
 thread_local! {
     static NOW_NS: Cell<u64> = const { Cell::new(1_700_000_000_000_000_000) };
@@ -33,18 +33,31 @@ fn time(ns: u64) -> Time {
     Time { seconds: ns / 1_000_000_000, nanoseconds: (ns % 1_000_000_000) as u32 }
 }
 
+/// Beginning of the names of files without a stamp.
+pub const UNSTAMPED: &str = "unstamped-";
+
+/// End of the name of a segment.
+const SEGMENT: &str = ".segment";
+
 pub struct Stamped {
     inner: MemoryFs,
     /// Times of the last changes of the metadata, by inode.
     changed: RefCell<HashMap<usize, u64>>,
     /// Number of opened files.
     pub opened: Cell<u64>,
+    /// Number of segments that can be removed.
+    pub removable: Cell<u64>,
 }
 
 impl Stamped {
     pub fn new() -> Self {
-        let inner = MemoryFs::new(&["/workspace", "/paddock-state"], now, 1);
-        Self { inner, changed: RefCell::default(), opened: Cell::new(0) }
+        Self::with_roots(&["/workspace", "/paddock-state"])
+    }
+
+    /// Creates a file system in which the state directory is the second one.
+    pub fn with_roots(guest_paths: &[&str]) -> Self {
+        let inner = MemoryFs::new(guest_paths, now, 1);
+        Self { inner, changed: RefCell::default(), opened: Cell::new(0), removable: Cell::new(u64::MAX) }
     }
 
     /// Returns the inode of a file.
@@ -76,7 +89,7 @@ impl Stamped {
     pub fn index(&self) -> Vec<String> {
         let listing = self.index_dir().map(|dir| self.inner.list(&dir).unwrap()).unwrap_or_default();
         let names = listing.entries.into_iter().map(|entry| entry.name);
-        names.filter(|name| name.ends_with(".segment")).collect()
+        names.filter(|name| name.ends_with(SEGMENT)).collect()
     }
 
     pub fn index_file(&self, name: &str) -> Vec<u8> {
@@ -138,6 +151,9 @@ impl Filesystem for Stamped {
     }
 
     fn stamp(&self, dir: &Dir, name: &str) -> Option<[u64; 2]> {
+        if name.starts_with(UNSTAMPED) {
+            return None;
+        }
         let inode = self.inode(dir, name)?;
         let stat = self.stat(dir, name).ok().filter(|stat| stat.kind == Kind::File)?;
         let half = |half: u64| {
@@ -171,6 +187,10 @@ impl Filesystem for Stamped {
     }
 
     fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        if name.ends_with(SEGMENT) {
+            let rest = self.removable.get().checked_sub(1);
+            self.removable.set(rest.ok_or_else(|| Fault::Io("the test removes no more segments".to_owned()))?);
+        }
         self.touch(self.inode(dir, name));
         self.inner.unlink(dir, name)
     }

@@ -1,7 +1,7 @@
 //! Numbers by the stamps of files. A call that uses an index of a million files reads all of their stamps, so that a file
 //! takes 20 bytes.
 
-use paddock_index::segment::Stamp;
+use crate::segment::Stamp;
 
 /// Minimum number of slots.
 const MIN_SLOTS: usize = 8;
@@ -37,6 +37,11 @@ impl FileTable {
     /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Returns whether there are no files.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Returns the number of a file.
