@@ -247,9 +247,9 @@ impl Replacements<'_> {
 
     /// Searches a file of a walk. If it has matches and cannot be changed, it stays unchanged and is reported.
     fn one_of_many(&mut self, path: &str, bytes: Vec<u8>) -> Result<()> {
-        let matches = if self.may_match(&bytes) { self.matches(path, bytes)? } else { None };
+        let matches = if self.may_match(&bytes) { self.matches(path, bytes) } else { Ok(None) };
         // The index excludes files without a match, so that nothing but this count may depend on them.
-        let Some(matches) = matches else {
+        let Some(matches) = matches.transpose() else {
             self.searched += 1;
             return Ok(());
         };
@@ -259,7 +259,7 @@ impl Replacements<'_> {
             return Ok(());
         };
         self.searched += 1;
-        match self.planned(resolved, matches)? {
+        match self.planned(resolved, matches?)? {
             None => Ok(()),
             Some(Ok(file)) => self.add(file),
             Some(Err(error)) => {
