@@ -23,19 +23,21 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
 const CHANGE_RECORDING = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1]);
 
 /**
- * Returns whether a device is a mount of 9p, which reports the type of its server's file system as its own. If that cannot be
- * found out, returns true.
+ * Returns whether a directory is on a mount of 9p, which reports the type of its server's file system as its own. If that
+ * cannot be found out, returns true.
  *
+ * @param {number} fd
  * @param {bigint} dev
  */
-function isOf9p(dev) {
+function isOn9p(fd, dev) {
   const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & 0xfffff000n);
   // 9p has no device of its own, so that the kernel makes up a number.
   if (major !== 0n) return false;
-  const number = `0:${(dev & 0xffn) | ((dev >> 12n) & 0xffffff00n)}`;
   try {
-    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map((line) => line.split(' - '));
-    return mounts.some(([mount, fileSystem]) => mount.split(' ')[2] === number && fileSystem?.startsWith('9p '));
+    const [, mount] = /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) ?? [];
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+    const [, fileSystem] = mounts.find((line) => line.startsWith(`${mount} `))?.split(' - ') ?? [];
+    return fileSystem?.startsWith('9p ') ?? true;
   } catch {
     return true;
   }
@@ -120,7 +122,7 @@ export class DescriptorDirectory {
 
   /** @param {string} name */
   open(name) {
-    return DescriptorDirectory.at(this.itself + name);
+    return this.#child(DescriptorDirectory.at(this.itself + name));
   }
 
   /** @param {string} name */
@@ -131,7 +133,13 @@ export class DescriptorDirectory {
   /** @param {Entry} entry */
   openExisting(entry) {
     const { dev, ino } = entry.stat;
-    return new DescriptorDirectory(entry.open(DIRECTORY & ~O_NOFOLLOW), { dev, ino });
+    return this.#child(new DescriptorDirectory(entry.open(DIRECTORY & ~O_NOFOLLOW), { dev, ino }));
+  }
+
+  /** Returns a directory in this one, which has the same file system if it has the same device. @param {DescriptorDirectory} child */
+  #child(child) {
+    if (child.identity.dev === this.identity.dev) child.#recordsChanges = this.#recordsChanges;
+    return child;
   }
 
   /** Opens a directory in it to reach other entries, which needs no right to read it. @param {string} name */
@@ -154,7 +162,7 @@ export class DescriptorDirectory {
   /** @param {bigint} dev */
   recordsChanges(dev) {
     // A descriptor never changes its file system.
-    const records = () => CHANGE_RECORDING.has(statfsSync(this.itself).type) && !isOf9p(dev);
+    const records = () => CHANGE_RECORDING.has(statfsSync(this.itself).type) && !isOn9p(this.fd, dev);
     return dev === this.identity.dev && (this.#recordsChanges ??= records());
   }
 
