@@ -277,9 +277,10 @@ mod tests {
         let check = fingerprints(workspace, vec![(".".to_owned(), None)]);
         tokio::pin!(check);
         assert!(tokio::time::timeout(Duration::from_millis(200), &mut check).await.is_err());
+        let freed = Instant::now();
         drop(others);
         let (found, time) = check.await;
         assert!(matches!(found.as_slice(), [(_, Ok(_))]), "{}", found.len());
-        assert!(time < Duration::from_millis(200), "the time of waiting for a thread does not count");
+        assert!(time <= freed.elapsed(), "the time of waiting for a thread does not count");
     }
 }
