@@ -160,14 +160,6 @@ impl Workspace {
 /// Operations of the server that are no calls, and so have no event and no record.
 #[cfg(all(target_os = "linux", feature = "serve"))]
 impl Workspace {
-    /// Returns whether the state directory has a journal.
-    pub(crate) fn has_journal(&self) -> Result<bool, ToolError> {
-        use crate::state::StateDir;
-
-        let state = self.guests().roots.state.as_ref().map_or(Ok(None), StateDir::get)?;
-        state.map_or(Ok(false), |state| StateDir::has_journal(&state))
-    }
-
     /// Waits for a running change, and completes or undoes one that was cut off. Returns false if the workspace is read-only,
     /// so that it stays as it is.
     pub(crate) fn recover(&self) -> Result<bool, ToolError> {

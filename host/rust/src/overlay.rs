@@ -41,6 +41,12 @@ pub(crate) struct OverlayDir {
     base_state: StateDir,
 }
 
+/// Returns the path of the state directory for calls in an overlay, below the state directory of the base.
+#[cfg(all(target_os = "linux", feature = "serve"))]
+pub(crate) fn state_path(name: &str) -> PathBuf {
+    [OVERLAYS, name, STATE].iter().collect()
+}
+
 impl OverlayDir {
     /// Opens the overlay of that name over `mounts`. Fails if the name is invalid, or if the overlay belongs to
     /// other directories.

@@ -166,6 +166,18 @@ impl StateDir {
         wait(budget, || file.try_lock())?;
         Ok(file)
     }
+
+    /// Returns whether a call changes the workspace.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    pub(crate) fn is_locked(directory: &Directory) -> Result<bool, ToolError> {
+        let file = open_lock(directory).map_err(|cause| failed(&cause))?;
+        // Several threads can find this out at the same time.
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(cause)) => Err(failed(&cause)),
+        }
+    }
 }
 
 /// Repeats an attempt to take a lock until it succeeds or the call has to end.

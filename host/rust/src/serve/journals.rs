@@ -6,7 +6,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use cap_std::fs::MetadataExt;
 
@@ -16,8 +15,9 @@ use super::refusal::Refusal;
 use super::telemetry::log;
 use crate::budget::CallBudget;
 use crate::directory::{Deferred, Directory, Identity, found};
+use crate::overlay::state_path;
 use crate::state::{self, StateDir};
-use crate::types::{ErrorCode, ToolError};
+use crate::types::ToolError;
 
 /// Maximum number of journals that have no effect, in memory. More are found again.
 const MAX_IGNORED: usize = 4096;
@@ -111,11 +111,17 @@ impl Journals {
     /// Returns whether a change of this root runs.
     pub(super) fn is_running(&self, root: &Root) -> Result<bool, ToolError> {
         let directory = self.state_directory(root).map_err(|cause| state::failed(&cause))?;
-        let Some(directory) = directory else { return Ok(false) };
-        match StateDir::lock(&directory, &CallBudget::within(Duration::ZERO)) {
-            Err(error) if error.code == ErrorCode::LimitExceeded => Ok(true),
-            locked => locked.map(|_| false),
-        }
+        directory.map_or(Ok(false), |directory| StateDir::is_locked(&directory))
+    }
+
+    /// Returns whether the overlay of this name over the whole workspace has a journal.
+    pub(super) fn are_in_overlay(&self, overlay: &str) -> Result<bool, Refusal> {
+        let path = PathBuf::from(&self.whole).join(state_path(overlay));
+        let names = || {
+            let state = self.parent()?.map_or(Ok(None), |parent| found(parent.descend(path.iter())))?;
+            state.map_or_else(|| Ok(Vec::new()), |state| state.names())
+        };
+        Ok(names().map_err(Refusal::state)?.iter().any(|name| state::is_journal(name)))
     }
 
     /// Ignores those of the journals that this root still has after a recovery, for a reason.
@@ -205,6 +211,7 @@ fn has_journal(parent: &Directory, name: &OsStr) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use super::*;
     use crate::directory::Walk;

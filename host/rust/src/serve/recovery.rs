@@ -55,6 +55,7 @@ impl Workspaces {
         let root = part.map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
         let Some(own) = root else { return Ok(()) };
         self.recover_roots(target, part, &own, budget)?;
+        self.journals(target).map_or(Ok(()), |journals| self.recover_overlay(target, &journals))?;
         for name in self.related.to(&target.name, &own) {
             self.recover_roots(&self.find(name)?, None, &own, budget)?;
         }
@@ -90,15 +91,18 @@ impl Workspaces {
         Ok(())
     }
 
-    /// Completes or undoes what was cut off in the overlay itself, for a caller who may not.
-    pub(super) fn recover_overlay(self: &Arc<Self>, target: &Target) -> Result<(), Refusal> {
-        let Some(directory) = target.directory().filter(|_| target.overlay().is_some()) else { return Ok(()) };
-        let layers = layers(directory, &target.source, &Narrowing::default())?;
-        let served = self.directory(target, directory, None, &layers, Purpose::UnindexedCalls)?;
-        match served.workspace.has_journal().map_err(Refusal::Unfinished)? {
-            true => served.workspace.recover().map(drop).map_err(Refusal::Unfinished),
-            false => Ok(()),
+    /// Completes or undoes what was cut off in the overlay of a workspace, which the caller may not be allowed to do.
+    fn recover_overlay(self: &Arc<Self>, target: &Target, journals: &Journals) -> Result<(), Refusal> {
+        let Some((directory, overlay)) = target.directory().zip(target.overlay()) else { return Ok(()) };
+        if !journals.are_in_overlay(overlay)? {
+            return Ok(());
         }
+        let layers = layers(directory, &target.source, &Narrowing::default())?;
+        for layers in [restricted(&layers)?, layers] {
+            let served = self.directory(target, directory, None, &layers, Purpose::UnindexedCalls)?;
+            served.workspace.recover().map_err(Refusal::Unfinished)?;
+        }
+        Ok(())
     }
 
     /// Returns the roots that contain `root` or are in it, for a change in `root`.
@@ -130,6 +134,11 @@ fn are_nested(one: &Directory, other: &Directory) -> bool {
     one.is_in(other.identity()) || other.is_in(one.identity())
 }
 
+/// Returns whether a directory is in the other one, and is another one.
+fn is_part(part: &Directory, whole: &Directory) -> bool {
+    part.identity() != whole.identity() && part.is_in(whole.identity())
+}
+
 struct Others {
     all: Weak<Workspaces>,
     target: Target,
@@ -153,7 +162,8 @@ impl OtherRoots for Others {
         }
         for (journals, root) in others.iter().filter(|(_, root)| are_nested(&root.directory, &self.root)) {
             // The locks of an overlay do not exclude changes of parts of its directory.
-            if !is_overlay || !journals.is_running(root)? {
+            let may_run = is_overlay && is_part(&root.directory, &self.root);
+            if !may_run || !journals.is_running(root)? {
                 return Ok(true);
             }
         }

@@ -150,9 +150,6 @@ pub(super) async fn open(
         let served = opened.map_or_else(|| all.open(&target, located, &narrowing), Ok)?;
         if recovers {
             all.recover(&target, narrowing.path.as_ref(), &served.workspace.guests().budget(None))?;
-            if !narrowing.is_empty() {
-                all.recover_overlay(&target)?;
-            }
         }
         Ok(served)
     };
