@@ -11,7 +11,7 @@ pub struct Stopping<'f> {
     pub inner: &'f MemoryFs,
     pub left: Cell<u64>,
     pub crash: bool,
-    /// What happens at the n-th call in place of a fault.
+    /// Change by another process before the n-th call, in place of a fault.
     pub meanwhile: Option<fn(&MemoryFs)>,
     /// Preopens in addition to those of the inner file system.
     pub also: Vec<Preopen>,

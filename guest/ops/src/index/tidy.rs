@@ -29,7 +29,7 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownSegment], rules: u64) {
     let last_rules = segments.rules();
     if last_rules.is_some_and(|last| last != rules) {
         segments.names().iter().for_each(|name| segments.remove(name));
-        // Otherwise the next pass removes the rest.
+        // If a segment cannot be removed, the next pass tries again.
         if segments.names().is_empty() {
             segments.set_rules(rules);
         }
