@@ -280,6 +280,75 @@ fn no_later_change_in_the_overlay_hides_a_conflict() {
     }
 }
 
+/// The overlay's own file hid one that somebody created in the base; without it, the latter is visible, and a change of the
+/// directory either takes it along or is a conflict.
+#[test]
+fn a_file_of_the_base_is_visible_after_the_overlay_has_removed_its_own() {
+    for removal in
+        [("delete", json!({"path": "d/n.txt"})), ("move", json!({"source": "d/n.txt", "destination": "moved.txt"}))]
+    {
+        let memory = fixture();
+        work(&memory, "write_file", json!({"path": "d/n.txt", "content": "mine\n"}));
+        put(&memory, "d/n.txt", "precious\n");
+        work(&memory, removal.0, removal.1.clone());
+        assert_eq!(merged_tree(&memory)["d/n.txt"].1, b"precious\n", "{removal:?}");
+        work(&memory, "move", json!({"source": "d", "destination": "z"}));
+        assert_eq!(merged_tree(&memory)["z/n.txt"].1, b"precious\n", "{removal:?}");
+    }
+}
+
+/// Removals below a directory that was removed later end together with that of the directory.
+#[test]
+fn removals_below_a_removed_directory_end_with_it() {
+    let removed = || {
+        let memory = fixture();
+        work(&memory, "delete", json!({"path": "d/c.txt"}));
+        work(&memory, "delete", json!({"path": "d", "recursive": true}));
+        memory
+    };
+    let memory = removed();
+    let before = tree_of(&memory);
+    Transaction::open(&over(&memory), &policy()).unwrap().discard(&["d".to_owned()]).unwrap();
+    assert_eq!((differences(&memory), merged_tree(&memory)), (Vec::new(), before));
+    // Another change stays, so that the commit does not empty the overlay.
+    let memory = removed();
+    work(&memory, "write_file", json!({"path": "other.txt", "content": "other\n"}));
+    commit(&over(&memory), &["d"], false).unwrap();
+    put(&memory, "d/c.txt", "c\n");
+    assert_eq!(differences(&memory), ["other.txt"]);
+}
+
+/// A commit that a crash interrupted is completed with what it was to commit, and only where nobody has changed the base.
+#[test]
+fn an_interrupted_commit_takes_no_later_change() {
+    for (path, is_in_directory) in [("d/precious.txt", true), ("unrelated.txt", false)] {
+        let mut was_interrupted = 0;
+        for fault_at in 1.. {
+            let memory = fixture();
+            work(&memory, "delete", json!({"path": "d", "recursive": true}));
+            let fs = stopping(&memory, fault_at, true);
+            drop(take_over(&fs, &[], false));
+            if fs.left.get() > 0 {
+                break;
+            }
+            let is_noted = memory.stat(&memory.preopens().remove(1).dir, "commit").is_ok();
+            was_interrupted += u32::from(is_noted);
+            put(&memory, path, "precious\n");
+            // As a call in the overlay, which does not see the state directory of the base.
+            put(&OverlayFs::open(&over(&memory), &policy()).unwrap(), "k/unreviewed.txt", "unreviewed\n");
+            // Opening the base completes the commit.
+            drop(paddock_ops::open(&over(&memory), &policy(), Access::Change).unwrap());
+            let tree = tree_of(&memory);
+            assert_eq!(tree[path].1, b"precious\n", "{fault_at}");
+            assert!(!tree.contains_key("k/unreviewed.txt"), "{fault_at}");
+            if is_noted && !is_in_directory {
+                assert!(!tree.contains_key("d"), "{fault_at}: the commit was not completed");
+            }
+        }
+        assert!(was_interrupted > 5, "{was_interrupted}");
+    }
+}
+
 #[test]
 fn a_concurrent_change_of_the_base_is_a_conflict() {
     let changes: [(&str, Somebody); 5] = [

@@ -4,6 +4,8 @@
 //! their kind need several changes. In that case a note in the state directory marks the commit as unfinished, and the
 //! next call that finds the note completes it.
 
+use std::collections::BTreeMap;
+
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Restore;
@@ -11,8 +13,8 @@ use paddock_types::response::Change;
 use paddock_vfs::bytes::read_up_to;
 use paddock_vfs::content::FileContent;
 use paddock_vfs::open_location::OpenLocation;
-use paddock_vfs::overlay::Difference;
 use paddock_vfs::overlay::whiteouts::BaseEntry;
+use paddock_vfs::overlay::{Difference, Is};
 use paddock_vfs::{Dir, Fault, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup::{Action, Entry};
@@ -36,7 +38,7 @@ const OVERLAYS: &str = "overlays";
 const MAX_NOTE: u64 = 16 * 1024 * 1024;
 
 /// Changes to commit.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct CommitArgs {
     /// Name of the overlay in the state directory.
     pub overlay: String,
@@ -70,14 +72,15 @@ impl Transaction<'_> {
     /// `Code::NotFound` if nothing differs at one of the paths, `Code::ChangedSinceRead` if the base changes during the
     /// commit. Changes made before an error are undone; if that fails too, the message says so.
     pub fn commit(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<Commit> {
-        let Plan { acts, conflicts } = self.plan(&self.choose(&args.paths)?, args.merge)?;
+        let chosen = self.choose(&args.paths)?;
+        let Plan { acts, conflicts } = self.plan(&chosen, args.merge)?;
         if !conflicts.is_empty() {
             return Ok(Commit { conflicts, ..Commit::default() });
         }
         let merged = acts.iter().filter(|act| act.is_merged).map(|act| act.path.clone()).collect();
         let takes_several = acts.iter().any(CommitAction::is_no_file_change);
         if takes_several {
-            note(base, args).map_err(|fault| {
+            note(base, &Note::of(self, args, &chosen)).map_err(|fault| {
                 // The note may not be durable, so recovery must not rely on it.
                 drop(forget(base));
                 failed("record the commit of the overlay", &fault)
@@ -90,21 +93,35 @@ impl Transaction<'_> {
         Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: notes? })
     }
 
-    /// Completes a commit that a crash interrupted. A path that has changed in the base since is left alone.
-    fn finish(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<()> {
+    /// Completes a commit that a crash interrupted. A path that has changed since in the base or in the overlay is left
+    /// alone.
+    fn finish(&self, base: &Workspace<'_>, note: &Note) -> Result<()> {
         let fail = |fault| failed("compare", &fault);
+        let all = self.choose(&[])?;
+        let now: Vec<_> = self.now(&all)?.into_iter().map(|(now, _)| now).collect();
         let mut acts = Vec::new();
-        for difference in self.choose(&args.paths).unwrap_or_default() {
-            let now = self.overlay.base_now(&difference).map_err(fail)?;
-            // An earlier step of this commit may have removed the entry, or part of the directory.
-            let may_be_ours = now == difference.was || now.is_none() || is_part_gone(&difference, now.as_ref());
-            if difference.is_same(now.as_ref()) {
+        let (mut whole, mut left): (Vec<&Difference>, Vec<&Difference>) = (Vec::new(), Vec::new());
+        for (at, (difference, now_there)) in all.iter().zip(&now).enumerate() {
+            let is_below = |above: &&Difference| difference.is_in(above);
+            let is_planned = note.planned.get(&self.path(difference)) == Some(&version(difference))
+                || (difference.is.is_none() && whole.iter().any(is_below));
+            // An earlier step of this commit may have removed the entry.
+            let is_unchanged = *now_there == difference.was || now_there.is_none();
+            let is_ours =
+                is_unchanged || (difference.hides_directory() && is_begun(difference, all.iter().zip(&now).skip(at)));
+            let hidden = difference.hides_directory().then_some(difference);
+            if !is_planned || left.iter().any(is_below) || (hidden.is_some() && !is_ours) {
+                left.extend(hidden);
                 continue;
             }
-            if may_be_ours {
-                acts.push(self.act(&difference, now.as_ref()).map_err(fail)?);
-            } else if args.merge {
-                acts.extend(self.merged(&difference, now.as_ref()).map_err(fail)?);
+            whole.extend(hidden);
+            if difference.is_same(now_there.as_ref()) {
+                continue;
+            }
+            if is_ours {
+                acts.push(self.act(difference, now_there.as_ref()).map_err(fail)?);
+            } else if note.merge {
+                acts.extend(self.merged(difference, now_there.as_ref()).map_err(fail)?);
             }
         }
         match make(base, acts) {
@@ -115,21 +132,66 @@ impl Transaction<'_> {
     }
 }
 
+/// Returns whether a commit that was interrupted can have left the base's directory in its present state: each entry is a
+/// directory or that of the overlay. A commit removes all files of a directory first. `from` are the directory and the
+/// differences after it, with the base's present entries.
+fn is_begun<'d>(directory: &Difference, from: impl Iterator<Item = (&'d Difference, &'d Option<BaseEntry>)>) -> bool {
+    let mut within = from.take_while(|(difference, _)| difference.is_in(directory));
+    within.all(|(difference, now)| {
+        matches!(now, None | Some(BaseEntry::Directory { .. })) || difference.is_same(now.as_ref())
+    })
+}
+
+/// What the state directory has of a commit of several changes while it is made.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// As in [`CommitArgs`].
+    overlay: String,
+    merge: bool,
+    /// The [`version`] of each entry of the overlay that is committed, by its path, but for entries that are gone with a
+    /// directory above them.
+    planned: BTreeMap<String, String>,
+}
+
+impl Note {
+    fn of(transaction: &Transaction<'_>, args: &CommitArgs, chosen: &[Difference]) -> Self {
+        let mut planned = BTreeMap::new();
+        let mut whole: Option<&Difference> = None;
+        for difference in chosen {
+            let is_below = whole.is_some_and(|above| difference.is_in(above));
+            if !is_below {
+                whole = difference.hides_directory().then_some(difference);
+            }
+            if !is_below || difference.is.is_some() {
+                planned.insert(transaction.path(difference), version(difference));
+            }
+        }
+        Self { overlay: args.overlay.clone(), merge: args.merge, planned }
+    }
+}
+
+/// Returns a text that changes with the overlay's entry.
+fn version(difference: &Difference) -> String {
+    match &difference.is {
+        None => "none".to_owned(),
+        Some(Is::File { sha256, .. }) => sha256.clone(),
+        Some(Is::Directory) => "directory".to_owned(),
+        Some(Is::Link { target }) => ["link to ", target.as_deref().unwrap_or_default()].concat(),
+        Some(Is::Other) => "other".to_owned(),
+    }
+}
+
 /// Completes the commit of an overlay that a crash interrupted between two changes.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
-    let Some(args) =
+    let Some(note) =
         read_note(workspace).map_err(|fault| failed("read the record of the commit of the overlay", &fault))?
     else {
         return Ok(());
     };
-    if let Some(top) = overlay_dir(workspace, &args.overlay) {
-        Transaction::open_at(workspace.fs, workspace.policy, top)?.finish(workspace, &args)?;
+    if let Some(top) = overlay_dir(workspace, &note.overlay) {
+        Transaction::open_at(workspace.fs, workspace.policy, top)?.finish(workspace, &note)?;
     }
     forget(workspace).map_err(|fault| failed("remove the record of the commit of the overlay", &fault))
-}
-
-fn is_part_gone(difference: &Difference, now: Option<&BaseEntry>) -> bool {
-    difference.hides_directory() && matches!(now, Some(BaseEntry::Directory { .. }))
 }
 
 impl CommitAction {
@@ -248,9 +310,12 @@ fn take_back(base: &Workspace<'_>, error: Error) -> Error {
     }
 }
 
-fn note(base: &Workspace<'_>, args: &CommitArgs) -> FsResult<()> {
+fn note(base: &Workspace<'_>, note: &Note) -> FsResult<()> {
     let dir = base.state.clone().ok_or(Fault::ReadOnly)?;
-    let json = serde_json::to_vec(args).map_err(|cause| Fault::Io(cause.to_string()))?;
+    let json = serde_json::to_vec(note).map_err(|cause| Fault::Io(cause.to_string()))?;
+    if json.len() as u64 > MAX_NOTE {
+        return Err(Fault::TooLarge);
+    }
     let new = OpenLocation { dir, name: UNFINISHED.to_owned() };
     new.discard(base.fs)?;
     new.publish(base.fs, &json.into(), &new.sibling(NOTE))
@@ -262,7 +327,7 @@ fn forget(base: &Workspace<'_>) -> FsResult<()> {
 }
 
 /// Reads the note; `None` if it does not exist.
-fn read_note(base: &Workspace<'_>) -> FsResult<Option<CommitArgs>> {
+fn read_note(base: &Workspace<'_>) -> FsResult<Option<Note>> {
     let Some(dir) = &base.state else { return Ok(None) };
     let file = match base.fs.open_file(dir, NOTE, Open::Read) {
         Err(Fault::NotFound) => return Ok(None),

@@ -68,13 +68,15 @@ impl OverlayFs<'_> {
         let mut changes = Vec::new();
         for preopen in &self.preopens {
             let Some(root) = crate::overlay::node(&preopen.dir) else { continue };
-            changes.extend(self.changes_below(&preopen.guest_path, &root)?);
+            changes.extend(self.changes_below(&preopen.guest_path, &root)?.0);
         }
         Ok(changes)
     }
 
-    fn changes_below(&self, root: &str, node: &Node) -> FsResult<Vec<Difference>> {
-        let (path, mut changes) = (node.path(), Vec::new());
+    /// Returns the differences in a directory, and whether the overlay hides an entry there that another process has
+    /// created in the base at a name of which the overlay had an entry.
+    fn changes_below(&self, root: &str, node: &Node) -> FsResult<(Vec<Difference>, bool)> {
+        let (path, mut changes, mut hides_other) = (node.path(), Vec::new(), false);
         let top = MergedDirectory {
             base: node.base(),
             is_hidden: false,
@@ -82,21 +84,22 @@ impl OverlayFs<'_> {
             upper: node.upper(),
             depth: path.len(),
         };
-        Walk { overlay: self, root, path, changes: &mut changes }.all_below(top)?;
-        Ok(changes)
+        Walk { overlay: self, root, path, changes: &mut changes, hides_other: &mut hides_other }.all_below(top)?;
+        Ok((changes, hides_other))
     }
 
-    /// Returns whether the base's entry of a difference in this directory is not in the state that was recorded.
+    /// Returns whether an entry of the base in this directory is hidden or changed, and not in the state that was recorded.
     pub(super) fn is_in_conflict(&self, node: &Node) -> FsResult<bool> {
         let is_root =
             |preopen: &&Preopen| crate::overlay::node(&preopen.dir).is_some_and(|root| root.root == node.root);
         let root = self.preopens.iter().find(is_root).ok_or(Fault::Gone)?;
-        for difference in self.changes_below(&root.guest_path, node)? {
+        let (differences, hides_other) = self.changes_below(&root.guest_path, node)?;
+        for difference in differences {
             if self.base_now(&difference)? != difference.was {
                 return Ok(true);
             }
         }
-        Ok(false)
+        Ok(hides_other)
     }
 
     /// Returns the present state of the base's entry; `None` if it does not exist. If it differs from the recorded
@@ -155,6 +158,7 @@ struct Walk<'w, 'f> {
     /// Names on the path to the current position.
     path: Vec<String>,
     changes: &'w mut Vec<Difference>,
+    hides_other: &'w mut bool,
 }
 
 impl Walk<'_, '_> {
@@ -203,6 +207,7 @@ impl Walk<'_, '_> {
         };
         let there = directory.base.as_ref().map_or(Ok(None), |base| self.there(base, name))?;
         let is_hidden = directory.is_hidden || whiteout.is_some();
+        *self.hides_other |= whiteout == Some(None) && is.is_none() && there.is_some();
         let merged = there == Some(Kind::Directory) && matches!(is, None | Some(Is::Directory)) && !is_hidden;
         let was = match (whiteout, &directory.base) {
             _ if merged => None,

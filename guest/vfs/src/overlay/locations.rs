@@ -3,7 +3,7 @@
 use crate::copy_remove;
 use crate::open_location::OpenLocation;
 use crate::overlay::changes::{Difference, Is, is_same};
-use crate::overlay::whiteouts::BaseEntry;
+use crate::overlay::whiteouts::{AT, BaseEntry, IN};
 use crate::overlay::{GONE, ORIGIN, OverlayFs, UPPER, root_name};
 use crate::{Dir, Fault, FsResult};
 
@@ -69,16 +69,20 @@ impl OverlayFs<'_> {
         self.discard(UPPER, difference)
     }
 
-    /// Removes the whiteout of a name.
+    /// Removes the whiteout of a name, and those of names below it, which the whiteout of a directory hides.
     pub fn discard_whiteout(&self, difference: &Difference) -> FsResult<()> {
+        // The inner ones are first, so that a crash does not make them effective.
+        self.discard_whiteouts(IN, difference)?;
+        self.discard_whiteouts(AT, difference)
+    }
+
+    /// Removes the entry for a name from the directory `kind` of the whiteouts.
+    fn discard_whiteouts(&self, kind: &str, difference: &Difference) -> FsResult<()> {
         let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
-        let names = above
-            .iter()
-            .flat_map(|name| [crate::overlay::whiteouts::IN, name.as_str()])
-            .chain([crate::overlay::whiteouts::AT]);
-        let names: Vec<_> = names.map(str::to_owned).collect();
+        let names: Vec<_> =
+            above.iter().flat_map(|name| [IN, name.as_str()]).chain([kind]).map(str::to_owned).collect();
         match self.tree_dir(GONE, &difference.root).and_then(|dir| self.enter(dir, &names)) {
-            Ok(dir) => OpenLocation { dir, name: name.clone() }.discard(self.inner),
+            Ok(dir) => copy_remove::remove(self.inner, &OpenLocation { dir, name: name.clone() }),
             Err(Fault::NotFound) => Ok(()),
             Err(fault) => Err(fault),
         }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use paddock_types::entry::Kind;
 
+use crate::open_location::OpenLocation;
 use crate::overlay::OverlayFs;
 use crate::overlay::node::Node;
 use crate::overlay::whiteouts::BaseEntry;
@@ -15,11 +16,27 @@ impl OverlayFs<'_> {
         if layer_entry.stat.kind == Kind::Directory {
             return Err(Fault::IsDirectory);
         }
-        if let Some((base, _)) = self.behind(node, name)? {
+        if let Some((base, _)) = self.behind(node, name)?
+            && let Some(was) = self.remember(node, name, &base)?
+        {
             // Behind an upper entry the whiteout is invisible; without one, it removes the name.
-            self.add_whiteout(node, name, self.remember(node, name, &base)?.as_ref())?;
+            self.add_whiteout(node, name, Some(&was))?;
         }
-        if layer_entry.is_upper { self.inner.unlink(&layer_entry.dir, name) } else { Ok(()) }
+        if layer_entry.is_upper {
+            self.inner.unlink(&layer_entry.dir, name)?;
+        }
+        self.show_later(node, name);
+        Ok(())
+    }
+
+    /// Shows the entry of the base under a name of which the overlay no longer has an entry, if another process created it
+    /// later than the overlay its own. After a failure, which is ignored, it stays hidden.
+    pub(super) fn show_later(&self, node: &Node, name: &str) {
+        if let Some(at) = node.whiteouts().and_then(|whiteouts| whiteouts.at)
+            && self.read_whiteout(&at, name) == Ok(None)
+        {
+            drop(OpenLocation { dir: at, name: name.to_owned() }.discard(self.inner));
+        }
     }
 
     pub(super) fn remove_merged(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {

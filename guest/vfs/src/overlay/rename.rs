@@ -82,7 +82,11 @@ impl OverlayFs<'_> {
         self.take_up(from, name, layer_entry)?;
         let source = OpenLocation { dir: self.make_upper(from)?, name: name.to_owned() };
         let target = OpenLocation { dir: upper, name: to.to_owned() };
-        let Some((base, kind)) = self.behind(into, to)? else { return source.rename(self.inner, &target) };
+        let Some((base, kind)) = self.behind(into, to)? else {
+            source.rename(self.inner, &target)?;
+            self.show_later(from, name);
+            return Ok(());
+        };
         let was = self.remember(into, to, &base)?;
         if kind == Kind::File && layer_entry.stat.kind == Kind::File && self.inner.stat(&target.dir, to).is_err() {
             self.lend_mode(&source, &OpenLocation { dir: base, name: to.to_owned() });
@@ -90,6 +94,7 @@ impl OverlayFs<'_> {
         source.rename(self.inner, &target)?;
         // The whiteout is created after the rename; otherwise neither the old nor the new entry would exist for a
         // moment.
+        self.show_later(from, name);
         self.add_whiteout(into, to, was.as_ref())
     }
 }
