@@ -17,23 +17,29 @@ import time
 from pathlib import Path
 
 WITHOUT = ["--set", "index.enabled=false"]
+# Limits that no search reaches: each has to visit all files.
+LIMITS = ["--set", "limits.max_result_bytes=100000000", "--set", "limits.max_time_ms=600000"]
 # A word that no file has, and one that many files of source code have.
 SELECTIVE, UNSELECTIVE = "zebra_quartz_needle", "return"
+
+
+def arguments_of(pattern):
+    return {"pattern": pattern, "output": "count", "limit": 100_000}
 
 
 class Kept:
     """A process that makes one call for each line."""
 
     def __init__(self, paddock, tree, state, threads, *more):
-        command = [paddock, "batch", "--root", tree, "--state-dir", state, "--threads", str(threads), *more]
+        command = [paddock, "batch", "--root", tree, "--state-dir", state, "--threads", str(threads), *LIMITS, *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def search(self, pattern):
-        call = {"tool": "grep", "arguments": {"pattern": pattern, "output": "count", "limit": 1}}
+        call = {"tool": "grep", "arguments": arguments_of(pattern)}
         self.process.stdin.write(json.dumps(call) + "\n")
         self.process.stdin.flush()
         outcome = json.loads(self.process.stdout.readline())
-        assert outcome["ok"], outcome
+        assert outcome["ok"] and not outcome["result"]["truncated"], outcome
 
     def peak_mb(self):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -95,9 +101,9 @@ def main():
         without = Kept(paddock, tree, state + "/none", threads, *WITHOUT)
 
         def call(state, *more):
-            search = json.dumps({"pattern": SELECTIVE, "output": "count", "limit": 1})
-            command = [paddock, "call", "--root", tree, "--state-dir", state, "--threads", str(threads), *more, "grep", search]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            command = [paddock, "call", "--root", tree, "--state-dir", state, "--threads", str(threads), *LIMITS, *more]
+            search = ["grep", json.dumps(arguments_of(SELECTIVE))]
+            subprocess.run([*command, *search], check=True, stdout=subprocess.DEVNULL)
 
         works = {
             "selective, kept process": (lambda: with_index.search(SELECTIVE), "ripgrep", lambda: ripgrep(tree, threads, SELECTIVE)),

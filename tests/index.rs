@@ -14,7 +14,7 @@ use tempfile::TempDir;
 mod beside_ripgrep;
 
 /// Number of files of the tree.
-const FILES: usize = 300;
+const FILES: usize = 400;
 /// Time after which the file of a change can be indexed.
 const SETTLING: Duration = Duration::from_millis(2_100);
 

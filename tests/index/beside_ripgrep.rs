@@ -17,7 +17,7 @@ const SYLLABLES: [&str; 24] = [
     "12", "0", "ö", "(", ".",
 ];
 const WORDS: usize = 600;
-const TREE_FILES: usize = 150;
+const TREE_FILES: usize = 300;
 /// Number of different words of a file.
 const FILE_WORDS: usize = 12;
 /// Number of words of a file that does not share a group of the index with other files.

@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { fixture, open } from './support.js';
 
-const FILES = 200;
+const FILES = 400;
 
 /** Time after which a changed file can be indexed, with this policy. */
 const SETTLING_MS = 2_100;

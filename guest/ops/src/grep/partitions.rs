@@ -15,12 +15,13 @@ use paddock_workspace::Workspace;
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 use crate::grep::{FileWalk, OPERATION, Search};
+use crate::index::exclusions::FILES_BEFORE_INDEX;
 use crate::partitions;
 use crate::partitions::{PartitionMatches, PartitionResult};
 
 /// Number of files and bytes that the coordinator searches before it requests workers: shorter searches do not pay for
-/// them.
-const ALONE_FILES: usize = 64;
+/// them. The coordinator of a longer search does not open the index, which each worker opens.
+const ALONE_FILES: u32 = FILES_BEFORE_INDEX;
 const ALONE_BYTES: u64 = 1024 * 1024;
 /// Target number of bytes of a partition, estimated from the files searched so far, and its maximum number of files.
 const PARTITION_BYTES: u64 = 1024 * 1024;

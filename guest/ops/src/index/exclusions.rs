@@ -11,7 +11,7 @@ use paddock_workspace::Workspace;
 use super::segments::{OpenSegment, Segments, max_files};
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
-const FILES_BEFORE_INDEX: u32 = 32;
+pub const FILES_BEFORE_INDEX: u32 = 64;
 /// Number of consecutive files that are not in the index, after which the next files are read without a look at the
 /// index, and number of these.
 const MISSES: u32 = 32;
