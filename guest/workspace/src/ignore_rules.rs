@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use encoding_rs::{Encoding, UTF_8};
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
@@ -21,8 +21,10 @@ use paddock_vfs::bytes::read_up_to;
 use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
 use crate::access_rules::{AccessRules, Denial, folded_path};
-use crate::ignore_rules::syntax::{folded_rule, translate};
+use crate::ignore_rules::compiled::CompiledRules;
+use crate::ignore_rules::syntax::{Syntax, compile};
 
+mod compiled;
 mod syntax;
 
 /// Name of the file whose rules block paths for every tool.
@@ -157,7 +159,7 @@ impl AgentIgnore {
             Err(Fault::TooLarge) => return Err(refuse("it is too large".to_owned())),
             Err(_) => return Err(refuse("it cannot be read".to_owned())),
         };
-        parse(&text, Syntax::Strict).map(|rules| (Some(rules), text.len())).map_err(refuse)
+        compile(&text, Syntax::Strict).map(|rules| (Some(rules), text.len())).map_err(refuse)
     }
 }
 
@@ -180,6 +182,7 @@ pub struct Rules {
     ignore: Stack,
     git: Stack,
     exclude: Stack,
+    compiled: CompiledRules,
 }
 
 impl Rules {
@@ -195,7 +198,7 @@ impl Rules {
         for (stack, text) in [(&mut self.ignore, ignore), (&mut self.git, git), (&mut self.exclude, exclude)] {
             let (rules, size) = match text {
                 Ok(None) => (None, 0),
-                Ok(Some(text)) => (parse(&text, Syntax::Lenient).ok(), text.len()),
+                Ok(Some(text)) => (self.compiled.of(&text), text.len()),
                 Err(_) => (None, 1),
             };
             unusable += u64::from(rules.is_none() && size > 0);
@@ -280,7 +283,7 @@ impl Stack {
     }
 
     fn below(&self, name: &str) -> String {
-        format!("{}{name}", self.path)
+        [self.path.as_str(), name].concat()
     }
 
     fn verdict(&self, name: &str, is_dir: bool) -> Option<Verdict> {
@@ -328,31 +331,4 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, max_bytes: usize) -> F
     let (encoding, bom_len) = Encoding::for_bom(&bytes).unwrap_or((UTF_8, 0));
     let (text, _) = encoding.decode_without_bom_handling(bytes.get(bom_len..).unwrap_or_default());
     Ok(Some(text.into_owned()))
-}
-
-/// Treatment of invalid rules and of letter case.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Syntax {
-    /// An invalid rule matches nothing, as in git.
-    Lenient,
-    /// An invalid rule is an error, and only negated rules are case-sensitive.
-    Strict,
-}
-
-fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, String> {
-    let mut builder = GitignoreBuilder::new("");
-    builder.allow_unclosed_class(false);
-    for (number, line) in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n').enumerate() {
-        let Some(rule) = translate(line.strip_suffix('\r').unwrap_or(line)) else { continue };
-        let fold = syntax == Syntax::Strict && !rule.starts_with('!');
-        let mut added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
-        if fold && !rule.is_ascii() {
-            // The option above folds ASCII only.
-            added = added.and_then(|builder| builder.add_line(None, &folded_rule(&rule)));
-        }
-        if added.is_err() && syntax == Syntax::Strict {
-            return Err(format!("line {} is not a valid rule", number + 1));
-        }
-    }
-    builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
 }

@@ -1,10 +1,41 @@
-//! The syntax of one ignore rule: from gitignore's to that of globset.
+//! The syntax of ignore rules: from gitignore's to that of globset.
 
+use std::rc::Rc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use paddock_text::glob_class::split_class;
 use paddock_text::name_folding;
 
+/// Treatment of invalid rules and of letter case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Syntax {
+    /// An invalid rule matches nothing, as in git.
+    Lenient,
+    /// An invalid rule is an error, and only negated rules are case-sensitive.
+    Strict,
+}
+
+/// Compiles the text of a rule file. The error is the cause, as a part of a sentence.
+pub(super) fn compile(text: &str, syntax: Syntax) -> Result<Rc<Gitignore>, String> {
+    let mut builder = GitignoreBuilder::new("");
+    builder.allow_unclosed_class(false);
+    for (number, line) in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n').enumerate() {
+        let Some(rule) = translate(line.strip_suffix('\r').unwrap_or(line)) else { continue };
+        let fold = syntax == Syntax::Strict && !rule.starts_with('!');
+        let mut added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
+        if fold && !rule.is_ascii() {
+            // The option above folds ASCII only.
+            added = added.and_then(|builder| builder.add_line(None, &folded_rule(&rule)));
+        }
+        if added.is_err() && syntax == Syntax::Strict {
+            return Err(format!("line {} is not a valid rule", number + 1));
+        }
+    }
+    builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
+}
+
 /// Returns a rule whose letters are folded as those of names are.
-pub(super) fn folded_rule(rule: &str) -> String {
+fn folded_rule(rule: &str) -> String {
     let mut folded = String::with_capacity(rule.len());
     for c in rule.chars() {
         // In a rule, `:` and a dot are ASCII characters that `fold` would remove.
@@ -17,7 +48,7 @@ pub(super) fn folded_rule(rule: &str) -> String {
 /// unescaped trailing spaces are removed. Returns `None` if the line contains no rule.
 ///
 /// As in git, `?` and a class match one byte; in globs of tool arguments they match a character.
-pub(super) fn translate(line: &str) -> Option<String> {
+fn translate(line: &str) -> Option<String> {
     let line = trim_spaces(line);
     if line.is_empty() || line.starts_with('#') || matches!(line, "/" | "!" | "!/") {
         return None;
