@@ -22,8 +22,8 @@ use crate::user_directories;
 
 /// Directory of the lock files, in the directory of all state directories.
 const LOCKS: &str = "locks";
-/// Number of lock files at which those that nobody holds are removed. Directories do not share a file: a workspace that had
-/// that of a directory above another workspace would exclude it, and all others there.
+/// Number of lock files at which those that nobody holds are removed. The directories of one file system do not share a file: a
+/// workspace that had that of a directory above another workspace would exclude it, and all others there.
 const MAX_FILES: usize = 4096;
 
 /// The locks of a workspace's writable roots.
@@ -43,7 +43,7 @@ struct LockFiles {
 
 impl TreeLocks {
     /// Returns the locks for these roots: those of the user, if the user has a directory for state and may access it, and
-    /// those in the directory `shared`, which processes of other users and machines use too.
+    /// those in the directory `shared`, which processes of this user on other machines use too.
     pub(crate) fn new(roots: &[Mount], shared: Option<&Path>) -> io::Result<Self> {
         let open =
             |path: &Path| mount::open_named(path, roots.iter().map(|root| &root.directory)).and_then(Deferred::new);
@@ -158,7 +158,8 @@ fn number(directory: Identity) -> u64 {
 }
 
 /// Returns the number of the lock file of a directory in the directory that several machines share. Machines have
-/// different device numbers for one file system.
+/// different device numbers for one file system, so that directories of two file systems can have one number. Their workspaces then
+/// wait for one another.
 fn shared_number(directory: Identity) -> u64 {
     numbered(&directory.inode().to_string())
 }
