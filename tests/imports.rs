@@ -61,7 +61,7 @@ fn the_component_names_no_directory_of_the_machine_that_built_it() {
 fn the_component_is_small() {
     // The debug build of the tests embeds the same component as a release. Each dialect takes some 25 KB of it, undoing
     // 100 KB, archives 144 KB, policy, approval and records 150 KB, overlays 63 KB, replacing and changes 100 KB,
-    // trees in memory 32 KB, taking over an overlay 150 KB, what outlasts a power failure 4 KB, speed 90 KB, the search
-    // index 64 KB, roots in roots and permission bits 15 KB.
-    assert!(paddock::component().len() <= 3_805_000, "{} bytes", paddock::component().len());
+    // trees in memory 32 KB, taking over an overlay 153 KB, what outlasts a power failure 4 KB, speed 90 KB, the search
+    // index 68 KB, roots in roots and permission bits 15 KB.
+    assert!(paddock::component().len() <= 3_812_000, "{} bytes", paddock::component().len());
 }

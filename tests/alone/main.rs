@@ -12,6 +12,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod deletes;
+#[cfg(target_os = "linux")]
+mod memory;
 mod partitions;
 #[cfg(target_os = "linux")]
 mod races;

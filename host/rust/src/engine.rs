@@ -103,8 +103,9 @@ fn pool(guests: u32, scanned: bool) -> PoolingAllocationConfig {
     pool.total_core_instances(small).total_tables(small);
     pool.total_memories(guests).total_stacks(guests);
     pool.max_memory_size(1 << 32);
-    // Zeroing a small memory is cheaper than returning it to the system and faulting it in again.
-    pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 12);
+    // Zeroing a small memory is cheaper than returning it to the system and faulting it in again, for which the system
+    // interrupts the other processors. The table of the component has 13 KB.
+    pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 14);
     if scanned {
         pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(4 << 20);
     }
