@@ -55,7 +55,7 @@ impl Workspaces {
         let root = part.map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
         let Some(own) = root else { return Ok(()) };
         self.recover_roots(target, part, &own, budget)?;
-        self.journals(target).map_or(Ok(()), |journals| self.recover_overlay(target, &journals))?;
+        self.journals(target).map_or(Ok(()), |journals| self.recover_overlay(target, &journals, budget))?;
         for name in self.related.to(&target.name, &own) {
             self.recover_roots(&self.find(name)?, None, &own, budget)?;
         }
@@ -82,7 +82,7 @@ impl Workspaces {
             // The mode decides which roots a call has, and so which journal. A token can restrict it.
             for layers in [restricted(&layers)?, layers] {
                 let served = self.directory(target, &root.directory, root.part.as_ref(), &layers, Purpose::Recovery)?;
-                if served.workspace.recover().map_err(Refusal::Unfinished)? {
+                if served.workspace.recover(budget).map_err(Refusal::Unfinished)? {
                     reason = OTHER_ROOTS;
                 }
             }
@@ -92,7 +92,12 @@ impl Workspaces {
     }
 
     /// Completes or undoes what was cut off in the overlay of a workspace, which the caller may not be allowed to do.
-    fn recover_overlay(self: &Arc<Self>, target: &Target, journals: &Journals) -> Result<(), Refusal> {
+    fn recover_overlay(
+        self: &Arc<Self>,
+        target: &Target,
+        journals: &Journals,
+        budget: &CallBudget,
+    ) -> Result<(), Refusal> {
         let Some((directory, overlay)) = target.directory().zip(target.overlay()) else { return Ok(()) };
         if !journals.are_in_overlay(overlay)? {
             return Ok(());
@@ -100,7 +105,7 @@ impl Workspaces {
         let layers = layers(directory, &target.source, &Narrowing::default())?;
         for layers in [restricted(&layers)?, layers] {
             let served = self.directory(target, directory, None, &layers, Purpose::UnindexedCalls)?;
-            served.workspace.recover().map_err(Refusal::Unfinished)?;
+            served.workspace.recover(budget).map_err(Refusal::Unfinished)?;
         }
         Ok(())
     }
