@@ -142,7 +142,7 @@ fn is_begun<'d>(directory: &Difference, from: impl Iterator<Item = (&'d Differen
     })
 }
 
-/// What the state directory has of a commit of several changes while it is made.
+/// The record of a commit of several changes, which is in the state directory while the commit is made.
 #[derive(Serialize, Deserialize)]
 struct Note {
     /// As in [`CommitArgs`].
