@@ -115,7 +115,7 @@ impl Transaction<'_> {
                 continue;
             }
             whole.extend(hidden);
-            if difference.is_same(now_there.as_ref()) {
+            if difference.is_unchanged() || difference.is_same(now_there.as_ref()) {
                 continue;
             }
             if is_ours {

@@ -119,6 +119,9 @@ impl Transaction<'_> {
     }
 
     fn push(&self, out: &mut String, difference: &Difference, args: &DiffArgs) -> FsResult<Counts> {
+        if difference.is_unchanged() {
+            return Ok(Some((0, 0)));
+        }
         let path = self.path(difference);
         let old = self.old_content(difference)?;
         let new = self.new_content(difference)?;

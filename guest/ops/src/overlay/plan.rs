@@ -72,7 +72,7 @@ impl Transaction<'_> {
         let mut plan = Plan::default();
         let comparison_error = |fault: Fault| failed("compare", &fault);
         for (difference, (now, is_there)) in chosen.iter().zip(self.now(chosen)?) {
-            if is_there {
+            if is_there || difference.is_unchanged() {
                 continue;
             }
             if now == difference.was {

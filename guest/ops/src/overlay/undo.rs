@@ -30,14 +30,17 @@ impl Transaction<'_> {
         Ok(chosen.iter().map(|difference| self.path(difference)).collect())
     }
 
-    /// Drops the changes that the base has adopted or that were `merged` into it, so that later changes of the base
-    /// become visible.
+    /// Drops the changes that the base has adopted or that were `merged` into it, and entries that were changed back, so that
+    /// later changes of the base become visible.
     pub fn settle(&self, merged: &[String]) -> Result<()> {
         let fail = |fault| failed("settle", &fault);
         let all = self.overlay.changes().map_err(fail)?;
-        let merged = |difference: &Difference| merged.contains(&self.path(difference));
-        let is_same: Vec<_> =
-            all.iter().zip(self.now(&all)?).map(|(difference, (_, is_there))| is_there || merged(difference)).collect();
+        let is_over = |difference: &Difference| difference.is_unchanged() || merged.contains(&self.path(difference));
+        let is_same: Vec<_> = all
+            .iter()
+            .zip(self.now(&all)?)
+            .map(|(difference, (_, is_there))| is_there || is_over(difference))
+            .collect();
         if is_same.iter().all(|same| *same) {
             return self.overlay.clear().map_err(fail);
         }

@@ -10,7 +10,8 @@ use crate::overlay::node::{Node, Whiteouts};
 use crate::overlay::whiteouts::BaseEntry;
 use crate::{Dir, Fault, FsResult, Open, Preopen};
 
-/// A name whose entry differs from that of the base.
+/// A name whose entry differs from that of the base. Of an entry that was changed and changed back, only the base's can have
+/// changed: [`Self::is_unchanged`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The root's guest path.
@@ -263,7 +264,8 @@ impl Walk<'_, '_> {
                 Some(upper) => self.overlay.record(upper, name)? == BaseEntry::Directory { sha256: sha256.clone() },
                 None => false,
             },
-            (Some(was), is) => is_same(was, is.as_ref()),
+            // An entry that was changed back hides the base's, which can have changed since.
+            (Some(was), is) => is_same(was, is.as_ref()) && self.has(directory, name, was)?,
             (None, Some(_)) => false,
         };
         let holds_more = matches!(was, Some(BaseEntry::Directory { .. })) || is == Some(Is::Directory);
@@ -271,6 +273,14 @@ impl Walk<'_, '_> {
             self.changes.push(Difference { root: self.root.to_owned(), path: self.path.clone(), was, is });
         }
         Ok(!is_same && holds_more)
+    }
+
+    /// Returns whether the base has this entry.
+    fn has(&self, directory: &MergedDirectory, name: &str, entry: &BaseEntry) -> FsResult<bool> {
+        match directory.base.as_ref().map_or(Err(Fault::NotFound), |base| self.overlay.record(base, name)) {
+            Err(Fault::NotFound) => Ok(false),
+            now => Ok(now? == *entry),
+        }
     }
 
     fn there(&self, base: &Dir, name: &str) -> FsResult<Option<Kind>> {

@@ -18,6 +18,11 @@ impl Difference {
         matches!(self.was, Some(BaseEntry::Directory { .. }))
     }
 
+    /// Returns whether the overlay has the file or link that the base had, so that only the base has changed it since.
+    pub fn is_unchanged(&self) -> bool {
+        self.is_same(self.was.as_ref()) && !self.hides_directory()
+    }
+
     /// Returns whether the present entry is a directory.
     pub fn is_directory(&self) -> bool {
         self.is == Some(Is::Directory)

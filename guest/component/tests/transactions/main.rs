@@ -19,7 +19,10 @@ use serde_json::{Value, json};
 use stopping::Stopping;
 use tree::{Tree, tree_of};
 
+mod random;
+#[path = "../stopping/mod.rs"]
 mod stopping;
+#[path = "../tree/mod.rs"]
 mod tree;
 
 fn policy() -> Policy {
@@ -277,6 +280,55 @@ fn no_later_change_in_the_overlay_hides_a_conflict() {
         let conflicts: Vec<_> = outcome.conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
         let case = format!("{tool} {arguments}, {next} {next_arguments}: {conflicts:?}");
         assert_eq!(precious(&memory), [path], "{case}");
+    }
+}
+
+/// An entry that was changed back hides what others change in the base, but is no reason for a conflict.
+#[test]
+fn a_change_of_the_base_is_visible_after_the_overlay_has_taken_its_own_back() {
+    for (settles, removed) in [(true, false), (true, true), (false, false), (false, true)] {
+        let fs = fixture();
+        let before = tree_of(&fs)["b.txt"].clone();
+        work(&fs, "write_file", json!({"path": "b.txt", "content": "mine\n"}));
+        work(&fs, "write_file", json!({"path": "b.txt", "content": "b\n"}));
+        work(&fs, "write_file", json!({"path": "other.txt", "content": "other\n"}));
+        assert_eq!(differences(&fs), ["other.txt"]);
+        overwrite(&fs, "b.txt", "theirs\n");
+        if removed {
+            fs.unlink(&fs.preopens().remove(0).dir, "b.txt").unwrap();
+        }
+        let base = tree_of(&fs);
+        assert_eq!(merged_tree(&fs)["b.txt"], before);
+        let over = over(&fs);
+        let diff = Transaction::open(&over, &policy()).unwrap().diff(&DiffArgs { patch: true, ..DiffArgs::default() });
+        let diff = diff.unwrap();
+        let seen: Vec<_> = diff.differences.iter().map(|it| (&*it.path, it.is_stale, it.lines)).collect();
+        assert_eq!(seen, [("b.txt", true, Some((0, 0))), ("other.txt", false, Some((1, 0)))]);
+        assert!(!diff.patch.contains("b.txt"), "{}", diff.patch);
+        if settles {
+            let made = commit(&over, &[], false).unwrap();
+            assert_eq!(made.changes.iter().map(|change| &*change.path).collect::<Vec<_>>(), ["other.txt"]);
+        } else {
+            let discarded = Transaction::open(&over, &policy()).unwrap().discard(&["b.txt".to_owned()]).unwrap();
+            assert_eq!(discarded, ["b.txt"]);
+        }
+        assert_eq!(merged_tree(&fs).get("b.txt"), base.get("b.txt"));
+        assert_eq!(tree_of(&fs).get("b.txt"), base.get("b.txt"));
+    }
+}
+
+#[test]
+fn a_change_of_the_base_below_an_entry_that_was_changed_back_is_not_removed_with_its_directory() {
+    let (rename, delete) = (json!({"source": "d", "destination": "z"}), json!({"path": "d", "recursive": true}));
+    for (tool, arguments) in [("move", rename), ("delete", delete)] {
+        let memory = fixture();
+        for content in ["mine\n", "c\n"] {
+            work(&memory, "write_file", json!({"path": "d/c.txt", "content": content}));
+        }
+        overwrite(&memory, "d/c.txt", "precious\n");
+        work(&memory, tool, arguments);
+        let outcome = commit(&over(&memory), &[], false).unwrap();
+        assert_eq!(precious(&memory), ["d/c.txt"], "{tool}: {:?}", outcome.conflicts);
     }
 }
 
