@@ -1,6 +1,8 @@
 //! Changes by tokens for a part of a workspace that a kill cuts off.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use paddock::serve::hash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::client::{Running, TOKEN};
+use super::client::{Program, Reply, Running, TOKEN, request};
 
 const FILES: usize = 400;
 
@@ -284,6 +286,41 @@ fn is_the_same_for_a_reader(mode: &str) {
     let pattern = format!("text {}", old + 1);
     let found = call("reader", "grep", json!({"pattern": pattern, "path": "docs", "output": "files", "limit": FILES}));
     assert!([0, FILES].contains(&found["result"]["files"].as_array().map_or(0, Vec::len)), "{found}");
+}
+
+/// Its roots are others, so that no call completes it. Only the first one tries.
+#[test]
+fn a_change_of_an_overlay_that_stays_cut_off_is_tried_once() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("notes")).unwrap();
+    fs::write(home.path().join("notes/a.txt"), "a\n").unwrap();
+    let state = home.path().join("state/notes/overlays/review/state");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("journal-0000000000000000"), "").unwrap();
+    let configuration = format!(
+        "listen: 127.0.0.1:0\nstate_dir: state\nworkspaces:\n  notes: {{root: notes, overlay: review}}\n\
+         tokens:\n- {{name: alice, sha256: {}, grant: {{workspaces: [notes]}}}}\n",
+        hash(TOKEN)
+    );
+    fs::write(home.path().join("serve.yaml"), configuration).unwrap();
+    let mut server = Program::start(home.path());
+    let call = |tool: &str, arguments: Value| {
+        let body = json!({"tool": tool, "arguments": arguments}).to_string();
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let headers = [("authorization", &*format!("Bearer {TOKEN}"))];
+        stream.write_all(request("POST", "/w/notes/call", &headers, &body).as_bytes()).unwrap();
+        Reply::read(&mut stream).unwrap().json()
+    };
+    for _ in 0..3 {
+        let read = call("read_file", json!({"path": "a.txt"}));
+        assert_eq!(read["result"]["content"], "a", "{read}");
+    }
+    assert_eq!(call("write_file", json!({"path": "a.txt", "content": "b\n"}))["ok"], true);
+    server.terminate();
+    assert!(server.child.wait().unwrap().success());
+    let lines: Vec<_> = server.lines.by_ref().map(Result::unwrap).collect();
+    let is_reported = |line: &&String| line.contains("stays cut off") && line.contains("overlays/review/state");
+    assert_eq!(lines.iter().filter(is_reported).count(), 1, "{lines:?}");
 }
 
 /// A change of another workspace runs all the time.

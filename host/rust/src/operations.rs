@@ -161,16 +161,14 @@ impl Workspace {
 #[cfg(all(target_os = "linux", feature = "serve"))]
 impl Workspace {
     /// Waits for a running change, and completes or undoes one that was cut off. Returns false if the workspace is read-only,
-    /// so that it stays as it is.
-    pub(crate) fn recover(&self, budget: &crate::budget::CallBudget) -> Result<bool, ToolError> {
+    /// so that it stays as it is. This has the time limit of the workspace, not that of the call which waits for it: a
+    /// recovery that each call begins and none has the time to complete would never end.
+    pub(crate) fn recover(&self) -> Result<bool, ToolError> {
         if self.guests().roots.state.is_none() {
             return Ok(false);
         }
-        let time = budget.deadline.saturating_duration_since(std::time::Instant::now());
-        let options = crate::options::CallOptions::default().with_time(time);
-        let call = Call { options: Some(&options), ..Call::unwatched(CHANGES) };
         // A call that reads would not report that the recovery failed. This one finds the directory, and changes nothing.
-        let made = self.guests().run(&call, async |guest, store| {
+        let made = self.guests().run(&Call::unwatched(CHANGES), async |guest, store| {
             guest.files(&mut *store)?.call_make_directory(&mut *store, &MakeDirectoryArgs::new(".")).await
         })?;
         match made {

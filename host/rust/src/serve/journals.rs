@@ -46,11 +46,13 @@ pub(super) struct Journals {
     ignored: Ignored,
 }
 
-/// A root of the workspace that has a journal.
+/// A root of the workspace that can have journals.
 pub(super) struct Root {
     /// `None` for the whole workspace.
     pub(super) part: Option<InnerPath>,
     pub(super) directory: Directory,
+    /// The overlay of the whole workspace that has the journals, instead of the workspace itself.
+    pub(super) overlay: Option<String>,
 }
 
 impl Journals {
@@ -79,7 +81,7 @@ impl Journals {
         for part in self.parts_with_journals(own).map_err(Refusal::state)? {
             let directory =
                 part.as_ref().map_or(Ok(Some(self.directory.clone())), |part| part.find(&self.directory))?;
-            let root = directory.map(|directory| Root { part, directory });
+            let root = directory.map(|directory| Root { part, directory, overlay: None });
             if let Some(root) = root
                 && !self.stamps(&root).map_err(Refusal::state)?.is_empty()
             {
@@ -87,6 +89,16 @@ impl Journals {
             }
         }
         Ok(roots)
+    }
+
+    /// Returns the root of calls in the overlay of this name over the whole workspace.
+    pub(super) fn of_overlay(&self, name: &str) -> Root {
+        Root { part: None, directory: self.directory.clone(), overlay: Some(name.to_owned()) }
+    }
+
+    /// Returns the directory of the whole workspace.
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     fn parts_with_journals(&self, own: Option<&InnerPath>) -> io::Result<Vec<Option<InnerPath>>> {
@@ -100,10 +112,13 @@ impl Journals {
         Ok(found)
     }
 
-    /// Waits until no change of this root runs. Returns its journals: those of changes that were cut off.
+    /// If this root has journals, waits until no change of it runs. Returns the journals of changes that were cut off.
     pub(super) fn cut_off(&self, root: &Root, budget: &CallBudget) -> Result<HashSet<Stamp>, ToolError> {
         let failed = |cause: io::Error| state::failed(&cause);
         let Some(directory) = self.state_directory(root).map_err(failed)? else { return Ok(HashSet::new()) };
+        if self.stamps(root).map_err(failed)?.is_empty() {
+            return Ok(HashSet::new());
+        }
         let _lock = StateDir::lock(&directory, budget)?;
         self.stamps(root).map_err(failed)
     }
@@ -112,16 +127,6 @@ impl Journals {
     pub(super) fn is_running(&self, root: &Root) -> Result<bool, ToolError> {
         let directory = self.state_directory(root).map_err(|cause| state::failed(&cause))?;
         directory.map_or(Ok(false), |directory| StateDir::is_locked(&directory))
-    }
-
-    /// Returns whether the overlay of this name over the whole workspace has a journal.
-    pub(super) fn are_in_overlay(&self, overlay: &str) -> Result<bool, Refusal> {
-        let path = PathBuf::from(&self.whole).join(state_path(overlay));
-        let names = || {
-            let state = self.parent()?.map_or(Ok(None), |parent| found(parent.descend(path.iter())))?;
-            state.map_or_else(|| Ok(Vec::new()), |state| state.names())
-        };
-        Ok(names().map_err(Refusal::state)?.iter().any(|name| state::is_journal(name)))
     }
 
     /// Ignores those of the journals that this root still has after a recovery, for a reason.
@@ -155,9 +160,10 @@ impl Journals {
 
     /// Returns the path of the state directory of a root, below that of all state directories.
     fn name(&self, root: &Root) -> PathBuf {
-        match &root.part {
-            None => PathBuf::from(&self.whole),
-            Some(part) => PathBuf::from(Self::parts_name(&self.whole)).join(part.to_name()),
+        match (&root.part, &root.overlay) {
+            (Some(part), _) => PathBuf::from(Self::parts_name(&self.whole)).join(part.to_name()),
+            (None, None) => PathBuf::from(&self.whole),
+            (None, Some(overlay)) => PathBuf::from(&self.whole).join(state_path(overlay)),
         }
     }
 
@@ -266,6 +272,7 @@ mod tests {
         assert!(parts(&notes, "").is_empty());
         assert_eq!(notes.parts().unwrap().len(), 4);
     }
+
     #[test]
     fn a_journal_that_remains_after_a_recovery_has_no_effect() {
         let home = tempfile::tempdir().unwrap();
@@ -276,14 +283,14 @@ mod tests {
         fs::create_dir(&directory).unwrap();
         let journal = directory.join("journal-0000000000000000");
         fs::write(&journal, "foreign").unwrap();
-        let root = Root { part: None, directory: journals.directory.clone() };
+        let root = Root { part: None, directory: journals.directory.clone(), overlay: None };
         let before = journals.cut_off(&root, &budget()).unwrap();
         journals.ignore(&root, &before, "test", &budget()).unwrap();
         assert!(before.len() == 1 && journals.cut_off(&root, &budget()).unwrap().is_empty());
         assert!(journals.roots(None).unwrap().is_empty());
         // The directory of which the journal is can come back.
         let other = tempfile::tempdir().unwrap();
-        let other = Root { part: None, directory: Directory::open(other.path()).unwrap() };
+        let other = Root { part: None, directory: Directory::open(other.path()).unwrap(), overlay: None };
         assert_eq!(journals.cut_off(&other, &budget()).unwrap().len(), 1);
         // Another process was cut off meanwhile.
         fs::write(directory.join("new"), "own").unwrap();

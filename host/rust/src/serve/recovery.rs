@@ -55,7 +55,10 @@ impl Workspaces {
         let root = part.map_or(Ok(Some(directory.clone())), |part| part.find(directory))?;
         let Some(own) = root else { return Ok(()) };
         self.recover_roots(target, part, &own, budget)?;
-        self.journals(target).map_or(Ok(()), |journals| self.recover_overlay(target, &journals, budget))?;
+        if let Some((journals, overlay)) = self.journals(target).zip(target.overlay()) {
+            // The caller may not be allowed to complete what was cut off in the overlay.
+            self.recover_root(target, &journals, &journals.of_overlay(overlay), budget)?;
+        }
         for name in self.related.to(&target.name, &own) {
             self.recover_roots(&self.find(name)?, None, &own, budget)?;
         }
@@ -70,44 +73,36 @@ impl Workspaces {
         own: &Directory,
         budget: &CallBudget,
     ) -> Result<(), Refusal> {
-        let (Some(directory), Some(journals)) = (target.directory(), self.journals(target)) else { return Ok(()) };
+        let Some(journals) = self.journals(target) else { return Ok(()) };
         for root in journals.roots(part)?.into_iter().filter(|root| are_nested(&root.directory, own)) {
-            let cut_off = journals.cut_off(&root, budget).map_err(Refusal::Unfinished)?;
-            if cut_off.is_empty() {
-                continue;
-            }
-            // The rules for the paths of tokens are not checked: a file that was created later must not prevent the recovery.
-            let layers = layers(directory, &target.source, &Narrowing::default())?;
-            let mut reason = READ_ONLY;
-            // The mode decides which roots a call has, and so which journal. A token can restrict it.
-            for layers in [restricted(&layers)?, layers] {
-                let served = self.directory(target, &root.directory, root.part.as_ref(), &layers, Purpose::Recovery)?;
-                if served.workspace.recover(budget).map_err(Refusal::Unfinished)? {
-                    reason = OTHER_ROOTS;
-                }
-            }
-            journals.ignore(&root, &cut_off, reason, budget).map_err(Refusal::Unfinished)?;
+            self.recover_root(target, &journals, &root, budget)?;
         }
         Ok(())
     }
 
-    /// Completes or undoes what was cut off in the overlay of a workspace, which the caller may not be allowed to do.
-    fn recover_overlay(
+    fn recover_root(
         self: &Arc<Self>,
         target: &Target,
         journals: &Journals,
+        root: &Root,
         budget: &CallBudget,
     ) -> Result<(), Refusal> {
-        let Some((directory, overlay)) = target.directory().zip(target.overlay()) else { return Ok(()) };
-        if !journals.are_in_overlay(overlay)? {
+        let cut_off = journals.cut_off(root, budget).map_err(Refusal::Unfinished)?;
+        if cut_off.is_empty() {
             return Ok(());
         }
-        let layers = layers(directory, &target.source, &Narrowing::default())?;
+        // The rules for the paths of tokens are not checked: a file that was created later must not prevent the recovery.
+        let layers = layers(journals.directory(), &target.source, &Narrowing::default())?;
+        let purpose = if root.overlay.is_some() { Purpose::UnindexedCalls } else { Purpose::Recovery };
+        let mut reason = READ_ONLY;
+        // The mode decides which roots a call has, and so which journal. A token can restrict it.
         for layers in [restricted(&layers)?, layers] {
-            let served = self.directory(target, directory, None, &layers, Purpose::UnindexedCalls)?;
-            served.workspace.recover(budget).map_err(Refusal::Unfinished)?;
+            let served = self.directory(target, &root.directory, root.part.as_ref(), &layers, purpose)?;
+            if served.workspace.recover().map_err(Refusal::Unfinished)? {
+                reason = OTHER_ROOTS;
+            }
         }
-        Ok(())
+        journals.ignore(root, &cut_off, reason, budget).map_err(Refusal::Unfinished)
     }
 
     /// Returns the roots that contain `root` or are in it, for a change in `root`.
