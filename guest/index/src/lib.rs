@@ -11,6 +11,8 @@
 //! which the host says that the content is the same. A file that was moved stays known, and a file that was replaced is
 //! not.
 //!
+//! The index also has [`listings`] of directories, which are known by stamps too.
+//!
 //! # Design
 //!
 //! Trigrams are hashed to 16 bits after ASCII letters were folded to lower case: the set of one file is then a bitmap of
@@ -27,6 +29,7 @@
 mod bits;
 pub mod file_table;
 pub mod grams;
+pub mod listings;
 pub mod plan;
 pub mod segment;
 

@@ -7,6 +7,7 @@ use paddock_vfs::Filesystem;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::journal;
 
+use crate::index::with_listings;
 use crate::overlay;
 
 /// Opens the workspace for a call with this access. First, changes that a crash interrupted are completed or undone.
@@ -24,5 +25,5 @@ pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> R
     // A read-only workspace cannot be recovered, but it can still be read.
     let recovered = journal::recover(&workspace).and_then(|()| overlay::recover(&workspace));
     recovered.or_else(|error| if changes { Err(error) } else { Ok(()) })?;
-    Ok(workspace)
+    Ok(with_listings(workspace))
 }

@@ -61,6 +61,13 @@ pub trait Filesystem {
         None
     }
 
+    /// Returns the stamp of a directory: two equal stamps mean that the directory has the same names and types of entries,
+    /// under the same conditions as for [`Self::stamp`].
+    fn stamp_dir(&self, dir: &Dir) -> Option<[u64; 2]> {
+        let _ = dir;
+        None
+    }
+
     /// Has the file `name` in `dir` no longer change when another process changes the directory below an overlay, which copies
     /// the file. Other backends do nothing.
     fn pin(&self, dir: &Dir, name: &str) -> FsResult<()> {

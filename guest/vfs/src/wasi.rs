@@ -9,7 +9,8 @@ use paddock_types::policy::Policy;
 use wasip2::clocks::{monotonic_clock, wall_clock};
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{
-    Datetime, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, OpenFlags, PathFlags,
+    Datetime, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, MetadataHashValue, OpenFlags,
+    PathFlags,
 };
 use wasip2::random::random::get_random_u64;
 
@@ -109,8 +110,11 @@ impl Filesystem for WasiFs {
     }
 
     fn stamp(&self, dir: &Dir, name: &str) -> Option<[u64; 2]> {
-        let hash = dir.descriptor().ok().filter(|_| self.has_stamps)?.metadata_hash_at(NO_FOLLOW, name).ok()?;
-        (hash.upper & STAMP_BIT != 0).then_some([hash.lower, hash.upper])
+        stamp(dir.descriptor().ok().filter(|_| self.has_stamps)?.metadata_hash_at(NO_FOLLOW, name).ok()?)
+    }
+
+    fn stamp_dir(&self, dir: &Dir) -> Option<[u64; 2]> {
+        stamp(dir.descriptor().ok().filter(|_| self.has_stamps)?.metadata_hash().ok()?)
     }
 
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
@@ -249,6 +253,11 @@ fn itself<T>(dir: &Descriptor, call: impl Fn(&Descriptor) -> Result<T, ErrorCode
         reported => reported,
     };
     reported.map_err(fault)
+}
+
+/// Returns the stamp that a metadata hash is, if the host says so.
+fn stamp(hash: MetadataHashValue) -> Option<[u64; 2]> {
+    (hash.upper & STAMP_BIT != 0).then_some([hash.lower, hash.upper])
 }
 
 /// Repeats a call that a signal in the host interrupted.

@@ -9,6 +9,7 @@ pub mod export;
 pub mod fixture;
 pub mod git_data;
 pub mod ignore_rules;
+pub mod listing;
 pub mod path_syntax;
 pub mod protected_paths;
 pub mod redaction;
@@ -29,10 +30,13 @@ use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::phrase;
 use paddock_types::policy::{Policy, RootAccess};
 use paddock_types::response::Change;
-use paddock_vfs::{Dir, Fault, File, Filesystem, OVERLAY_GUEST_PATH, Open, READ_SIZE, STATE_GUEST_PATH, Stat};
+use paddock_vfs::{
+    Dir, Fault, File, Filesystem, FsResult, Listing, OVERLAY_GUEST_PATH, Open, READ_SIZE, STATE_GUEST_PATH, Stat,
+};
 
 use crate::access_rules::AccessRules;
 use crate::ignore_rules::AgentIgnore;
+use crate::listing::ListDirectory;
 
 use crate::resolved_path::ResolvedPath;
 pub use crate::rights::Unchangeable;
@@ -51,6 +55,7 @@ pub struct Workspace<'a> {
     /// Directory that contains every path of the call, symbolic links resolved; `None` if the call is not confined to
     /// one.
     pub confined_to: Option<&'static str>,
+    listings: Option<Rc<dyn ListDirectory + 'a>>,
     started_ms: u64,
     /// Time limit in milliseconds from `started_ms`, if it differs from the limit of the policy.
     time_ms: Option<u64>,
@@ -101,12 +106,24 @@ impl<'a> Workspace<'a> {
             roots,
             state,
             confined_to: None,
+            listings: None,
             started_ms: fs.clock_ms(),
             time_ms: None,
             changes: RefCell::default(),
             backups: RefCell::default(),
             pinned_backups: RefCell::default(),
         })
+    }
+
+    /// Has walks list directories by other means than the file system.
+    #[must_use]
+    pub fn with_listings(self, listings: Rc<dyn ListDirectory + 'a>) -> Self {
+        Self { listings: Some(listings), ..self }
+    }
+
+    /// Returns all entries of a directory for a walk.
+    pub fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        self.listings.as_ref().map_or_else(|| self.fs.list(dir), |listings| listings.list(dir))
     }
 
     /// Returns the absolute paths of the roots.

@@ -9,10 +9,11 @@ use std::rc::Rc;
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::response::Skipped;
-use paddock_vfs::{Dir, DirEntry, Listing};
+use paddock_vfs::{Dir, DirEntry, FsResult, Listing};
 
 use crate::Workspace;
 use crate::ignore_rules::{AgentIgnore, Rules};
+use crate::listing::ListDirectory;
 use crate::resolved_path::ResolvedPath;
 
 pub use crate::walk::options::{Options, Start};
@@ -54,6 +55,8 @@ pub struct Walk<'w> {
     /// Whether the walk continues after the deadline.
     pub ignores_deadline: bool,
     workspace: &'w Workspace<'w>,
+    /// Lists directories instead of the workspace.
+    listings: Option<Rc<dyn ListDirectory + 'w>>,
     options: Rc<Options>,
     rules: Option<Rules>,
     agent_ignore: AgentIgnore,
@@ -98,6 +101,18 @@ impl<'w> Walk<'w> {
         options: Options,
         operation: &str,
     ) -> Result<Self> {
+        Self::listed_by(None, workspace, resolved, dir, options, operation)
+    }
+
+    /// Starts a walk as [`Self::new`] does, for which `listings` list the directories.
+    pub fn listed_by(
+        listings: Option<Rc<dyn ListDirectory + 'w>>,
+        workspace: &'w Workspace<'w>,
+        resolved: &ResolvedPath,
+        dir: &Dir,
+        options: Options,
+        operation: &str,
+    ) -> Result<Self> {
         let mut walk = Self {
             skipped: Skipped::default(),
             agent_rules: 0,
@@ -105,6 +120,7 @@ impl<'w> Walk<'w> {
             stopped: false,
             ignores_deadline: false,
             workspace,
+            listings,
             rules: (!options.include_ignored).then(Rules::default),
             agent_ignore: resolved.agent_ignore.clone(),
             frames: Vec::new(),
@@ -118,7 +134,7 @@ impl<'w> Walk<'w> {
             options: Rc::new(options),
         };
         let mut unusable = walk.enter_parents(resolved);
-        let listing = workspace.fs.list(dir).map_err(|fault| fault.at(operation, &resolved.requested_path))?;
+        let listing = walk.list(dir).map_err(|fault| fault.at(operation, &resolved.requested_path))?;
         if !walk.is_root {
             walk.agent_ignore.enter_listed(&resolved.name, dir, workspace.fs, &listing.entries)?;
         }
@@ -229,6 +245,10 @@ impl<'w> Walk<'w> {
         self.agent_rules = self.agent_rules.wrapping_add(new.wrapping_mul(self.agent_ignore.hash()));
     }
 
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        self.listings.as_ref().map_or_else(|| self.workspace.list(dir), |listings| listings.list(dir))
+    }
+
     fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
         let mut entries = listing.entries;
         if let Some(only) = self.options.prefix.get(self.frames.len()) {
@@ -257,7 +277,7 @@ impl<'w> Walk<'w> {
         };
         let fs = self.workspace.fs;
         self.has_descended = true;
-        let opened = fs.open_dir(above, &name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
+        let opened = fs.open_dir(above, &name).and_then(|dir| Ok((self.list(&dir)?, dir)));
         // A walk that continues below the directory has already counted it.
         let is_new = u64::from(below.start.is_none());
         let Ok((listing, dir)) = opened else {

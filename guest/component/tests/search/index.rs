@@ -7,12 +7,12 @@ mod stamped;
 use paddock_ops::index::exclusions::FILES_BEFORE_INDEX;
 use paddock_ops::index::update::{Update, update, update_with_groups};
 use paddock_types::policy::Policy;
-use paddock_types::request::{Grep, GrepOutput, LetterCase, Replace, Request};
+use paddock_types::request::{Glob, Grep, GrepOutput, LetterCase, Replace, Request};
 use paddock_vfs::{Dir, Fault, Filesystem, Open};
 use paddock_workspace::Workspace;
 
-use crate::support::{Random, run_with, search};
-use stamped::{Stamped, UNSTAMPED, advance, now_ns, set_now_ns};
+use crate::support::{Random, glob, run_with, search};
+use stamped::{LISTINGS, Stamped, UNSTAMPED, advance, now_ns, set_now_ns};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -33,7 +33,7 @@ fn without_index() -> Policy {
     policy
 }
 
-/// Returns the answers of a search and of a replacement of what it finds.
+/// Returns the answers of a search, of a replacement of what it finds, and of a search of all names.
 fn answer(fs: &Stamped, policy: &Policy, args: &Grep) -> String {
     let replace = Replace {
         glob: args.glob.clone(),
@@ -44,8 +44,9 @@ fn answer(fs: &Stamped, policy: &Policy, args: &Grep) -> String {
         include_hidden: args.include_hidden,
         ..Replace::of(args.pattern.clone(), "new".to_owned())
     };
-    let found = run_with(fs, policy, Request::Grep(args.clone()));
-    format!("{found:?}\n{:?}", run_with(fs, policy, Request::Replace(replace)))
+    let names = Glob { include_hidden: true, include_ignored: true, limit: 1_000, ..glob("**") };
+    let requests = [Request::Grep(args.clone()), Request::Replace(replace), Request::Glob(names)];
+    requests.map(|request| format!("{:?}", run_with(fs, policy, request))).join("\n")
 }
 
 /// Returns the answer of a search, after a comparison with that of the search without an index, and the number of files
@@ -56,7 +57,6 @@ fn compared(fs: &Stamped, args: &Grep, context: &dyn Fn() -> String) -> (String,
     let between = fs.opened.get();
     let found = answer(fs, &with_index(), args);
     assert_eq!(found, expected, "{args:?}\n{}", context());
-    // The files of the index itself are opened too.
     (found, (between - before).saturating_sub(fs.opened.get() - between))
 }
 
@@ -304,6 +304,58 @@ fn searches_with_an_index_equal_those_without() {
 }
 
 #[test]
+fn listings_are_used_and_follow_changes() {
+    let fs = tree(&mut Random(12));
+    let all = Glob { limit: 1_000, ..glob("**") };
+    let listed = |policy: &Policy| {
+        let before = fs.listed.get();
+        let answer = format!("{:?}", run_with(&fs, policy, Request::Glob(all.clone())));
+        (answer, fs.listed.get() - before)
+    };
+    // The top, and its directories.
+    let directories = DIRECTORIES.len() as u64 + 1;
+    assert_eq!(listed(&without_index()).1, directories);
+    pass(&fs, &with_index(), true);
+    let (expected, _) = listed(&without_index());
+    // Only the directory of the index is listed.
+    assert_eq!(listed(&with_index()), (expected, 1));
+    let dir = open_dir(&fs, "b/c").unwrap();
+    put(&fs, &dir, "added", b"");
+    let (expected, _) = listed(&without_index());
+    assert!(expected.contains("b/c/added"));
+    assert_eq!(listed(&with_index()), (expected.clone(), 2));
+    // A directory that was just changed is not in the index.
+    pass(&fs, &with_index(), false);
+    assert_eq!(listed(&with_index()), (expected.clone(), 2));
+    advance(2 * SECOND + 1);
+    pass(&fs, &with_index(), false);
+    assert_eq!(listed(&with_index()), (expected, 1));
+}
+
+#[test]
+fn damaged_listings_are_a_slow_walk() {
+    let fs = tree(&mut Random(13));
+    pass(&fs, &with_index(), false);
+    let names = fs.index_files(LISTINGS);
+    assert_eq!(names.len(), 1);
+    let (whole, args) = (fs.index_file(&names[0]), search("needle.*unchecked"));
+    let expected = answer(&fs, &without_index(), &args);
+    for at in (0..whole.len()).step_by(7).chain(0..64) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (at % 8);
+        fs.set_index_file(&names[0], &damaged);
+        assert_eq!(answer(&fs, &with_index(), &args), expected, "byte {at}");
+        fs.set_index_file(&names[0], &whole[..at]);
+        assert_eq!(answer(&fs, &with_index(), &args), expected, "{at} bytes");
+    }
+    fs.set_index_file(&names[0], b"something else");
+    // The next pass replaces damaged listings.
+    pass(&fs, &with_index(), false);
+    let replaced = fs.index_files(LISTINGS);
+    assert!(replaced.len() == 1 && replaced != names, "{replaced:?}");
+}
+
+#[test]
 fn an_index_is_used_and_follows_changes() {
     let mut random = Random(1);
     let fs = tree(&mut random);
@@ -478,6 +530,7 @@ fn segments_do_not_accumulate() {
         advance(3 * SECOND);
         pass(&fs, &with_index(), false);
         assert!(fs.index().len() <= 12, "{:?}", fs.index());
+        assert!(fs.index_files(LISTINGS).len() <= 12, "{:?}", fs.index_files(LISTINGS));
     }
 }
 

@@ -1,3 +1,4 @@
+use paddock_ops::index::with_listings_after;
 use paddock_types::entry::Time;
 use paddock_types::policy::Policy;
 use paddock_types::request::{Glob, List, Request};
@@ -43,7 +44,7 @@ pub fn run(fs: &dyn Filesystem, request: Request) -> paddock_types::error::Resul
 }
 
 pub fn run_with(fs: &dyn Filesystem, policy: &Policy, request: Request) -> paddock_types::error::Result<Response> {
-    paddock_ops::run(&Workspace::open(fs, policy).unwrap(), &request)
+    paddock_ops::run(&with_listings_after(Workspace::open(fs, policy).unwrap(), 0), &request)
 }
 
 pub fn glob(pattern: &str) -> Glob {

@@ -8,7 +8,7 @@ use paddock_types::request::Grep;
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 
-use super::segments::{OpenSegment, Segments, max_files};
+use super::segments::{OpenSegment, SEGMENTS, Segments, max_files};
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
 pub const FILES_BEFORE_INDEX: u32 = 64;
@@ -114,7 +114,7 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     if plan == Plan::Any {
         return None;
     }
-    let names = segments.names();
+    let names = segments.names(SEGMENTS);
     let count = segments.count_files(&names).min(max_files(workspace));
     let mut files = FileTable::with_capacity(count);
     let mut excluded = 0;

@@ -1,18 +1,21 @@
-//! The files of the index: one for each segment, in a directory of the state directory.
+//! The files of the index, in a directory of the state directory: segments, and listings of directories.
 
+use paddock_index::listings::{self, ListingsTable};
 use paddock_index::segment::{HEADER_BYTES, Header, Segment};
 use paddock_vfs::open_location::{OpenLocation, open_or_make};
 use paddock_vfs::{Dir, File, Filesystem, FsResult, Open};
 use paddock_workspace::Workspace;
 
 const DIRECTORY: &str = "index";
-const SUFFIX: &str = ".segment";
+/// Ends of the names of segments, and of files with listings of directories.
+pub const SEGMENTS: &str = ".segment";
+pub const LISTINGS: &str = ".listings";
 const UNFINISHED: &str = "unfinished-";
 /// File with the hash of the rules that hid files from the last pass.
 const RULES: &str = "rules";
-/// Maximum size of a segment in bytes. A larger file is no segment.
+/// Maximum size of a file of the index in bytes. A larger one is not of the index.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// Maximum number of segments that a search opens.
+/// Maximum number of files of a kind that a search opens.
 const MAX_SEGMENTS: usize = 4_096;
 
 /// Bytes of memory that the host must allow for each indexed file. The index then takes a quarter of the memory.
@@ -24,6 +27,7 @@ pub fn max_files(workspace: &Workspace<'_>) -> usize {
 }
 
 /// The directory of the index.
+#[derive(Clone)]
 pub struct Segments<'w> {
     fs: &'w dyn Filesystem,
     dir: Dir,
@@ -40,22 +44,22 @@ pub struct OpenSegment {
 
 impl<'w> Segments<'w> {
     /// Opens the directory of the index, if it exists.
-    pub fn open(workspace: &'w Workspace<'w>) -> Option<Self> {
+    pub fn open(workspace: &Workspace<'w>) -> Option<Self> {
         let dir = workspace.fs.open_dir(workspace.state.as_ref()?, DIRECTORY).ok()?;
         Some(Self { fs: workspace.fs, dir })
     }
 
     /// Opens the directory of the index, and creates it if it does not exist.
-    pub fn create(workspace: &'w Workspace<'w>) -> Option<Self> {
+    pub fn create(workspace: &Workspace<'w>) -> Option<Self> {
         let dir = open_or_make(workspace.fs, workspace.state.as_ref()?, DIRECTORY).ok()?;
         Some(Self { fs: workspace.fs, dir })
     }
 
-    /// Returns the names of the segments.
-    pub fn names(&self) -> Vec<String> {
+    /// Returns the names of the files of a kind: [`SEGMENTS`] or [`LISTINGS`].
+    pub fn names(&self, kind: &str) -> Vec<String> {
         let entries = self.fs.list(&self.dir).map(|listing| listing.entries).unwrap_or_default();
         let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
-        names.retain(|name| name.ends_with(SUFFIX));
+        names.retain(|name| name.ends_with(kind));
         names.truncate(MAX_SEGMENTS);
         names
     }
@@ -75,10 +79,24 @@ impl<'w> Segments<'w> {
 
     /// Opens the file of a segment, and returns it with its header and its size.
     fn header(&self, name: &str) -> Option<(File, Header, u64)> {
+        let (file, bytes) = self.open_file(name)?;
+        let header = Header::read(&self.read(&file, 0, HEADER_BYTES)?, bytes)?;
+        Some((file, header, bytes))
+    }
+
+    /// Opens a file of listings, and returns it with its table and its size. Returns `None` if it is damaged or cannot be read.
+    pub fn listings(&self, name: &str) -> Option<(File, ListingsTable, u64)> {
+        let (file, bytes) = self.open_file(name)?;
+        let head = ListingsTable::head_bytes(&self.read(&file, 0, listings::HEADER_BYTES)?, bytes)?;
+        let table = ListingsTable::read(self.read(&file, 0, head)?)?;
+        Some((file, table, bytes))
+    }
+
+    /// Opens a file that is not too large, and returns it with its size.
+    fn open_file(&self, name: &str) -> Option<(File, u64)> {
         let file = self.fs.open_file(&self.dir, name, Open::Read).ok()?;
         let bytes = self.fs.stat_file(&file).ok()?.size;
-        let header = Header::read(&self.read(&file, 0, HEADER_BYTES)?, bytes).filter(|_| bytes <= MAX_BYTES)?;
-        Some((file, header, bytes))
+        (bytes <= MAX_BYTES).then_some((file, bytes))
     }
 
     /// Reads the block of the lists in which a trigram is.
@@ -99,10 +117,10 @@ impl<'w> Segments<'w> {
             .all(|gram| self.block(open, gram).is_some_and(|block| open.segment.groups_with(gram, &block).is_some()))
     }
 
-    /// Stores a segment and returns its name.
-    pub fn add(&self, segment: Vec<u8>) -> FsResult<String> {
-        let name = format!("{:016x}{SUFFIX}", self.fs.random());
-        self.store(&name, segment)?;
+    /// Stores a file of a kind, and returns its name.
+    pub fn add(&self, kind: &str, bytes: Vec<u8>) -> FsResult<String> {
+        let name = format!("{:016x}{kind}", self.fs.random());
+        self.store(&name, bytes)?;
         Ok(name)
     }
 
@@ -122,12 +140,17 @@ impl<'w> Segments<'w> {
         new.publish(self.fs, &bytes.into(), &new.sibling(name))
     }
 
-    /// Removes a segment.
+    /// Removes all segments and listings.
+    pub fn remove_all(&self) {
+        [SEGMENTS, LISTINGS].iter().flat_map(|kind| self.names(kind)).for_each(|name| self.remove(&name));
+    }
+
+    /// Removes a file of the index.
     pub fn remove(&self, name: &str) {
         drop(OpenLocation { dir: self.dir.clone(), name: name.to_owned() }.discard(self.fs));
     }
 
-    /// Removes files that are no segments, as a crash leaves them.
+    /// Removes files that a crash has left.
     pub fn remove_unfinished(&self) {
         let entries = self.fs.list(&self.dir).map(|listing| listing.entries).unwrap_or_default();
         for entry in entries.into_iter().filter(|entry| entry.name.starts_with(UNFINISHED)) {
@@ -136,7 +159,7 @@ impl<'w> Segments<'w> {
     }
 
     /// Reads exactly `size` bytes.
-    fn read(&self, file: &File, offset: u64, size: usize) -> Option<Vec<u8>> {
+    pub fn read(&self, file: &File, offset: u64, size: usize) -> Option<Vec<u8>> {
         let mut bytes = Vec::with_capacity(size);
         while bytes.len() < size {
             let at = offset + bytes.len() as u64;

@@ -1,36 +1,36 @@
-//! The end of a pass: segments that are removed, and small segments that become one.
+//! The end of a pass: files that are removed, and small segments that become one.
 
 use paddock_index::segment::merge;
 
-use super::segments::Segments;
+use super::segments::{LISTINGS, SEGMENTS, Segments};
 
-/// Segments of fewer bytes are small. If there are more small segments than this, a pass makes one of them, as far as they
-/// have no more than this number of bytes and files together, which one segment can have.
+/// Files of fewer bytes are small. If there are more small segments than this, a pass makes one of them, as far as they have no
+/// more than this number of bytes and files together, which one segment can have.
 const SMALL_BYTES: u64 = 256 * 1024;
-const MAX_SMALL_SEGMENTS: usize = 8;
+const MAX_SMALL_FILES: usize = 8;
 const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_MERGED_FILES: usize = 15_000;
 
-/// A segment of the index.
-pub struct KnownSegment {
-    /// Name of its file.
+/// A file of the index.
+pub struct KnownFile {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Number of its files.
-    pub files: usize,
-    /// Number of its files that the pass has found; `None` if another process has added it during the pass.
+    /// Number of files of a segment, or of listed directories.
+    pub entries: usize,
+    /// Number of these that the pass has found; `None` if another process has added the file during the pass.
     pub found: Option<usize>,
 }
 
-/// Removes segments of which most files are gone, and makes one segment of small ones if there are many. If other rules hide
-/// files than in the last pass, removes all segments, because they may have files that are hidden now.
-pub fn tidy(segments: &Segments<'_>, known: &[KnownSegment], rules: u64) {
+/// Removes segments and listings of which most entries are gone, makes one segment of small ones if there are many, and
+/// removes small files of listings if there are many. If other rules hide files than in the last pass, removes all, because
+/// they may have files that are hidden now.
+pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64) {
     let last_rules = segments.rules();
     if last_rules.is_some_and(|last| last != rules) {
-        segments.names().iter().for_each(|name| segments.remove(name));
+        segments.remove_all();
         // If a segment cannot be removed, the next pass tries again.
-        if segments.names().is_empty() {
+        if segments.names(SEGMENTS).is_empty() {
             segments.set_rules(rules);
         }
         return;
@@ -39,20 +39,29 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownSegment], rules: u64) {
         segments.set_rules(rules);
     }
     let is_obsolete =
-        |known: &&KnownSegment| known.found.is_some_and(|found| found * 2 < known.files || known.files == 0);
+        |known: &&KnownFile| known.found.is_some_and(|found| found * 2 < known.entries || known.entries == 0);
     let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
     obsolete.iter().for_each(|known| segments.remove(&known.name));
-    let small: Vec<_> = used.into_iter().filter(|known| known.bytes < SMALL_BYTES).collect();
-    if small.len() <= MAX_SMALL_SEGMENTS {
-        return;
+    let small = used.into_iter().filter(|known| known.bytes < SMALL_BYTES);
+    let (listings, small): (Vec<_>, Vec<_>) = small.partition(|known| known.name.ends_with(LISTINGS));
+    if listings.len() > MAX_SMALL_FILES {
+        // The next pass lists their directories again, which takes less time than to read all of the text.
+        listings.iter().for_each(|known| segments.remove(&known.name));
     }
+    if small.len() > MAX_SMALL_FILES {
+        merge_small(segments, small);
+    }
+}
+
+/// Makes one segment of small ones.
+fn merge_small(segments: &Segments<'_>, small: Vec<&KnownFile>) {
     let (mut bytes, mut files) = (0, 0);
-    let fits = |known: &&KnownSegment| {
-        (bytes, files) = (bytes + known.bytes, files + known.files);
+    let fits = |known: &&KnownFile| {
+        (bytes, files) = (bytes + known.bytes, files + known.entries);
         bytes <= MAX_MERGED_BYTES && files <= MAX_MERGED_FILES
     };
     let small: Vec<_> = small.into_iter().take_while(fits).collect();
-    let read = |known: &&KnownSegment| {
+    let read = |known: &&KnownFile| {
         let open = segments.segment(&known.name)?;
         let bytes = segments.bytes(&open)?;
         Some((open.segment, bytes))
@@ -60,7 +69,7 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownSegment], rules: u64) {
     let merged = small.iter().map(read).collect::<Option<Vec<_>>>().and_then(|small| merge(&small));
     // Without the new segment, the next pass adds the files again.
     if let Some(merged) = merged
-        && segments.add(merged).is_err()
+        && segments.add(SEGMENTS, merged).is_err()
     {
         return;
     }

@@ -1,6 +1,7 @@
 //! Adds files to the index. A call is one part of a pass over all files, so that no call takes long.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
 use paddock_index::file_table::FileTable;
 use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
@@ -8,12 +9,14 @@ use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Error, Result};
 use paddock_types::policy::Policy;
-use paddock_vfs::{Dir, File, FsResult, Open};
+use paddock_vfs::{Dir, File, FsResult, Open, Stat};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
-use super::segments::{Segments, max_files};
-use super::tidy::{KnownSegment, tidy};
+use super::new_listings::NewListings;
+use super::position::Position;
+use super::segments::{LISTINGS, SEGMENTS, Segments, max_files};
+use super::tidy::{KnownFile, tidy};
 
 const OPERATION: &str = "index";
 /// Minimum age of an indexed change in seconds, whatever the policy says: within the resolution of the clock, a file can
@@ -45,40 +48,6 @@ pub struct Update {
     pub next: Option<String>,
 }
 
-/// Position of a pass.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Position {
-    /// Index of the root.
-    root: usize,
-    /// Path below the root up to which files were visited.
-    path: String,
-    /// Sum of the hashes of the rules so far that hide files.
-    rules: u64,
-    /// For each segment of the start of the pass and each that the pass added, its name and the number of its files that were
-    /// found.
-    found: Vec<(String, usize)>,
-}
-
-impl Position {
-    fn text(&self) -> String {
-        let found: String = self.found.iter().map(|(name, found)| format!("{name}:{found},")).collect();
-        // The path is last, because it can contain any character.
-        format!("{} {} {found} {}", self.root, self.rules, self.path)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (root, rest) = text.split_once(' ')?;
-        let (rules, rest) = rest.split_once(' ')?;
-        let (found, path) = rest.split_once(' ')?;
-        let of_segment = |entry: &str| {
-            let (name, found) = entry.split_once(':')?;
-            Some((name.to_owned(), found.parse().ok()?))
-        };
-        let found = found.split_terminator(',').map(of_segment).collect::<Option<_>>()?;
-        Some(Self { root: root.parse().ok()?, path: path.to_owned(), rules: rules.parse().ok()?, found })
-    }
-}
-
 /// Adds files that are not in the index, for about `time_ms` milliseconds. `start` is `next` of the part before.
 ///
 /// Removes the index if the policy disables it, and does nothing if there is no state directory.
@@ -106,7 +75,7 @@ pub fn update_with_groups(
     let Some(position) = position else { return Err(Error::argument("start", "it is not from an earlier update")) };
     if !workspace.policy.index.enabled {
         if let Some(segments) = Segments::open(workspace) {
-            segments.names().iter().for_each(|name| segments.remove(name));
+            segments.remove_all();
         }
         return Ok(Update::default());
     }
@@ -131,7 +100,8 @@ struct Pass<'w> {
     workspace: &'w Workspace<'w>,
     segments: Segments<'w>,
     position: Position,
-    known_segments: Vec<KnownSegment>,
+    known_segments: Vec<KnownFile>,
+    listings: Rc<NewListings<'w>>,
     /// For each indexed file the index of its segment; [`NEW`] for the segment that is being made.
     known_files: FileTable,
     builder: SegmentBuilder,
@@ -156,11 +126,13 @@ impl<'w> Pass<'w> {
     ) -> Self {
         let fs = workspace.fs;
         let start_ms = fs.clock_ms();
+        let listings = NewListings::open(workspace, segments.clone(), min_age(workspace));
         let mut pass = Self {
             workspace,
             segments,
             position,
             known_segments: Vec::new(),
+            listings: Rc::new(listings),
             known_files: FileTable::with_capacity(0),
             builder,
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
@@ -171,7 +143,9 @@ impl<'w> Pass<'w> {
             is_over: false,
             update: Update::default(),
         };
+        pass.check_listings();
         pass.read_segments();
+        pass.listings.limit(workspace.policy.index.max_bytes.saturating_sub(pass.index_bytes));
         // Otherwise a pass over a large index would consist of its reading.
         let now_ms = fs.clock_ms();
         let reading_ms = now_ms.saturating_sub(start_ms);
@@ -179,16 +153,32 @@ impl<'w> Pass<'w> {
         pass
     }
 
+    fn is_start(&self) -> bool {
+        self.position.root == 0 && self.position.path.is_empty()
+    }
+
+    /// Removes damaged listings, and all of them if they are beyond the limit.
+    fn check_listings(&mut self) {
+        let is_within = self.listings.bytes() <= self.workspace.policy.index.max_bytes;
+        let known = if is_within { self.listings.names() } else { Vec::new() };
+        let all = self.segments.names(LISTINGS).into_iter();
+        all.filter(|name| !known.contains(name)).for_each(|name| self.segments.remove(&name));
+        self.index_bytes += if is_within { self.listings.bytes() } else { 0 };
+        if self.is_start() {
+            self.position.found = known.into_iter().map(|name| (name, 0)).collect();
+        }
+    }
+
     /// Reads the files of all segments, and removes damaged segments and those beyond the limits. At the start of a pass, one
     /// segment is read whole, so that damage to its lists is found after some passes.
     fn read_segments(&mut self) {
-        let names = self.segments.names();
+        let names = self.segments.names(SEGMENTS);
         self.known_files = FileTable::with_capacity(self.segments.count_files(&names).min(max_files(self.workspace)));
-        let is_start = self.position.root == 0 && self.position.path.is_empty();
+        let is_start = self.is_start();
         let checked = is_start.then(|| self.workspace.fs.random() as usize % names.len().max(1));
         if is_start {
             self.segments.remove_unfinished();
-            self.position.found = names.iter().map(|name| (name.clone(), 0)).collect();
+            self.position.found.extend(names.iter().map(|name| (name.clone(), 0)));
         }
         for (index, name) in names.into_iter().enumerate() {
             let open = self.segments.segment(&name);
@@ -208,7 +198,7 @@ impl<'w> Pass<'w> {
                 self.known_files.insert(&file.stamp, number);
             }
             let found = self.position.found.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
-            self.known_segments.push(KnownSegment { name, bytes: open.bytes, files: open.segment.len(), found });
+            self.known_segments.push(KnownFile { name, bytes: open.bytes, entries: open.segment.len(), found });
         }
     }
 
@@ -238,7 +228,8 @@ impl<'w> Pass<'w> {
         let (resolved, dir) = self.workspace.directory_to_search(root, OPERATION)?;
         let start = Start { path: self.position.path.clone(), inclusive: false };
         let options = Options { start: (!start.path.is_empty()).then_some(start), ..Options::default() };
-        let mut walk = Walk::new(self.workspace, &resolved, &dir, options, OPERATION)?;
+        let listings = Some(self.listings.clone() as Rc<_>);
+        let mut walk = Walk::listed_by(listings, self.workspace, &resolved, &dir, options, OPERATION)?;
         while !self.is_over
             && let Some(entry) = walk.next_entry()
         {
@@ -248,7 +239,7 @@ impl<'w> Pass<'w> {
             if self.unstamped >= MAX_UNSTAMPED && self.known_files.is_empty() {
                 break;
             }
-            self.is_over = self.builder.is_full() || self.is_time_over();
+            self.is_over = self.builder.is_full() || self.listings.is_full() || self.is_time_over();
             if self.is_over {
                 self.position.path = entry.below.to_owned();
             }
@@ -289,7 +280,8 @@ impl<'w> Pass<'w> {
     /// Returns whether the index, with a segment for the new files, has the maximum size or number of files.
     fn is_full(&self) -> bool {
         let max_bytes = self.workspace.policy.index.max_bytes;
-        self.index_bytes + SEGMENT_BYTES >= max_bytes || self.known_files.len() >= max_files(self.workspace)
+        self.index_bytes + self.listings.new_bytes() + SEGMENT_BYTES >= max_bytes
+            || self.known_files.len() >= max_files(self.workspace)
     }
 
     /// Adds a file whose content was settled when it was read, and which has the same stamp afterwards.
@@ -298,8 +290,7 @@ impl<'w> Pass<'w> {
         let file = fs.open_file(dir, name, Open::Read)?;
         // By name, because hosts report another time as that of the change of metadata for an open file.
         let (stat, now) = (fs.stat(dir, name)?, fs.now());
-        let age = self.workspace.policy.index.min_age_seconds.max(MIN_AGE_SECONDS);
-        if [stat.modified, stat.changed].iter().any(|change| !is_older(*change, now, age)) {
+        if !is_settled(&stat, now, min_age(self.workspace)) {
             self.update.unsettled += 1;
             return Ok(());
         }
@@ -337,16 +328,21 @@ impl<'w> Pass<'w> {
         Ok(Read::Text(bytes(&self.source)))
     }
 
-    /// Stores the new segment. At the end of a pass, tidies the segments.
+    /// Stores the new segment and the new listings. At the end of a pass, tidies the files of the index.
     fn finish(mut self) -> Update {
-        let known = self.known_segments.iter();
-        self.position.found = known.filter_map(|known| Some((known.name.clone(), known.found?))).collect();
+        let before = std::mem::take(&mut self.position.found);
+        let mut known = self.listings.known(&before);
+        known.append(&mut self.known_segments);
+        self.position.found = known.iter().filter_map(|known| Some((known.name.clone(), known.found?))).collect();
         let mut is_stored = true;
+        if let Some((directories, listings)) = self.listings.take() {
+            is_stored &= self.store(LISTINGS, listings, directories);
+        }
         if !self.builder.is_empty() {
-            let added = usize::try_from(self.update.added).unwrap_or(usize::MAX);
-            match self.segments.add(self.builder.finish()) {
-                Ok(name) => self.position.found.push((name, added)),
-                Err(_) => (is_stored, self.update.added) = (false, 0),
+            let builder = std::mem::replace(&mut self.builder, SegmentBuilder::new(GROUP_BYTES));
+            let (segment, files) = (builder.finish(), self.update.added);
+            if !self.store(SEGMENTS, segment, usize::try_from(files).unwrap_or(usize::MAX)) {
+                (is_stored, self.update.added) = (false, 0);
             }
         }
         if self.is_over {
@@ -356,10 +352,27 @@ impl<'w> Pass<'w> {
             let Policy { rules, host, .. } = self.workspace.policy;
             let names =
                 (&rules.blocked_directories, &rules.blocked_extensions, &rules.allowed_extensions, &host.private);
-            tidy(&self.segments, &self.known_segments, self.position.rules.wrapping_add(hash(&names)));
+            tidy(&self.segments, &known, self.position.rules.wrapping_add(hash(&names)));
         }
         self.update
     }
+
+    /// Stores a new file of the index with a number of entries. Returns whether it is stored.
+    fn store(&mut self, kind: &str, bytes: Vec<u8>, entries: usize) -> bool {
+        let added = self.segments.add(kind, bytes);
+        self.position.found.extend(added.iter().map(|name| (name.clone(), entries)));
+        added.is_ok()
+    }
+}
+
+/// Returns the minimum age in seconds of an indexed change.
+fn min_age(workspace: &Workspace<'_>) -> u64 {
+    workspace.policy.index.min_age_seconds.max(MIN_AGE_SECONDS)
+}
+
+/// Returns whether the last changes of an entry and of its metadata were more than `age` seconds ago.
+pub fn is_settled(stat: &Stat, now: Time, age: u64) -> bool {
+    [stat.modified, stat.changed].iter().all(|change| is_older(*change, now, age))
 }
 
 /// Returns whether the time of a change is known and more than `age` seconds ago.
@@ -373,20 +386,4 @@ fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Position;
-
-    #[test]
-    fn a_position_is_read_as_it_was_written() {
-        let found = vec![("0a.segment".to_owned(), 7), ("0b.segment".to_owned(), 123)];
-        for position in [Position::default(), Position { root: 2, path: "a b/c, \n:d".to_owned(), rules: 7, found }] {
-            assert_eq!(Position::parse(&position.text()), Some(position));
-        }
-        for text in ["", "0", "x 0  a", "0 x  a", "0 0 x a", "0  a"] {
-            assert_eq!(Position::parse(text), None, "{text}");
-        }
-    }
 }

@@ -52,8 +52,12 @@ pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> 
 }
 
 fn metadata_hash(mut store: StoreContextMut<'_, impl FilesView>, fd: &Fd) -> FsResult<MetadataHashValue> {
-    let view = store.data_mut().filesystem();
-    Ok(hash(&fstat(file(view.table.get(fd)?)).map_err(code)?, false))
+    let state = store.data_mut();
+    let descriptor = state.filesystem().table.get(fd)?;
+    let stat = fstat(file(descriptor)).map_err(code)?;
+    let Descriptor::Dir(dir) = descriptor else { return Ok(hash(&stat, false)) };
+    let dir = Arc::clone(&dir.dir);
+    Ok(hash(&stat, state.files().stamped_devices.contain(stat.st_dev, &dir, ".")))
 }
 
 fn metadata_hash_at(

@@ -36,15 +36,18 @@ fn time(ns: u64) -> Time {
 /// Beginning of the names of files without a stamp.
 pub const UNSTAMPED: &str = "unstamped-";
 
-/// End of the name of a segment.
+/// Ends of the names of segments, and of files with listings.
 const SEGMENT: &str = ".segment";
+pub const LISTINGS: &str = ".listings";
 
 pub struct Stamped {
     inner: MemoryFs,
-    /// Times of the last changes of the metadata, by inode.
+    /// Times of the last changes of the metadata, or of the entries of a directory, by inode.
     changed: RefCell<HashMap<usize, u64>>,
-    /// Number of opened files.
+    /// Number of opened files, but for those of the index.
     pub opened: Cell<u64>,
+    /// Number of listed directories.
+    pub listed: Cell<u64>,
     /// Number of segments that can be removed.
     pub removable: Cell<u64>,
 }
@@ -57,13 +60,18 @@ impl Stamped {
     /// Creates a file system in which the state directory is the second one.
     pub fn with_roots(guest_paths: &[&str]) -> Self {
         let inner = MemoryFs::new(guest_paths, now, 1);
-        Self { inner, changed: RefCell::default(), opened: Cell::new(0), removable: Cell::new(u64::MAX) }
+        let (opened, listed, removable) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
+        Self { inner, changed: RefCell::default(), opened, listed, removable }
     }
 
     /// Returns the inode of a file.
     fn inode(&self, dir: &Dir, name: &str) -> Option<usize> {
         let file = self.inner.open_file(dir, name, Open::Read).ok()?;
         Some(Rc::as_ptr(&file.0).cast::<()>() as usize)
+    }
+
+    fn touch_dir(&self, dir: &Dir) {
+        self.touch(Some(Rc::as_ptr(&dir.0).cast::<()>() as usize));
     }
 
     fn touch(&self, inode: Option<usize>) {
@@ -87,9 +95,13 @@ impl Stamped {
 
     /// Returns the names of the segments of the index.
     pub fn index(&self) -> Vec<String> {
+        self.index_files(SEGMENT)
+    }
+
+    /// Returns the names of the files of the index with this end.
+    pub fn index_files(&self, end: &str) -> Vec<String> {
         let listing = self.index_dir().map(|dir| self.inner.list(&dir).unwrap()).unwrap_or_default();
-        let names = listing.entries.into_iter().map(|entry| entry.name);
-        names.filter(|name| name.ends_with(SEGMENT)).collect()
+        listing.entries.into_iter().map(|entry| entry.name).filter(|name| name.ends_with(end)).collect()
     }
 
     pub fn index_file(&self, name: &str) -> Vec<u8> {
@@ -106,6 +118,15 @@ impl Stamped {
     }
 }
 
+fn hash(inode: usize, stat: &Stat) -> [u64; 2] {
+    [0, 1].map(|half: u64| {
+        let mut hasher = DefaultHasher::new();
+        let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
+        (half, inode, stat.size, time(stat.modified), time(stat.changed)).hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
 macro_rules! forward {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         $(fn $name(&self, $($arg: $type),*) -> $result {
@@ -118,28 +139,51 @@ impl Filesystem for Stamped {
     forward! {
         preopens() -> Vec<Preopen>;
         open_dir(dir: &Dir, name: &str) -> FsResult<Dir>;
-        list(dir: &Dir) -> FsResult<Listing>;
-        stat_dir(dir: &Dir) -> FsResult<Stat>;
         is_same_dir(dir: &Dir, other: &Dir) -> FsResult<bool>;
         read_link(dir: &Dir, name: &str) -> FsResult<String>;
         read(file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize>;
         sync_file(file: &File) -> FsResult<()>;
         sync_dir(dir: &Dir) -> FsResult<()>;
-        make_dir(dir: &Dir, name: &str) -> FsResult<()>;
-        symlink(dir: &Dir, name: &str, target: &str) -> FsResult<()>;
-        remove_dir(dir: &Dir, name: &str) -> FsResult<()>;
         random() -> u64;
         now() -> Time;
         clock_ms() -> u64;
     }
 
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
-        self.opened.set(self.opened.get() + 1);
+        let is_index = [SEGMENT, LISTINGS].iter().any(|end| name.ends_with(end));
+        self.opened.set(self.opened.get() + u64::from(!is_index));
         let file = self.inner.open_file(dir, name, mode)?;
         if mode == Open::CreateNew {
             self.touch(self.inode(dir, name));
+            self.touch_dir(dir);
         }
         Ok(file)
+    }
+
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        self.listed.set(self.listed.get() + 1);
+        self.inner.list(dir)
+    }
+
+    fn stat_dir(&self, dir: &Dir) -> FsResult<Stat> {
+        Ok(self.with_changed(self.inner.stat_dir(dir)?, Some(Rc::as_ptr(&dir.0).cast::<()>() as usize)))
+    }
+
+    fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.touch_dir(dir);
+        self.inner.make_dir(dir, name)?;
+        self.touch_dir(&self.inner.open_dir(dir, name)?);
+        Ok(())
+    }
+
+    fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
+        self.touch_dir(dir);
+        self.inner.symlink(dir, name, target)
+    }
+
+    fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.touch_dir(dir);
+        self.inner.remove_dir(dir, name)
     }
 
     fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
@@ -156,13 +200,11 @@ impl Filesystem for Stamped {
         }
         let inode = self.inode(dir, name)?;
         let stat = self.stat(dir, name).ok().filter(|stat| stat.kind == Kind::File)?;
-        let half = |half: u64| {
-            let mut hasher = DefaultHasher::new();
-            let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
-            (half, inode, stat.size, time(stat.modified), time(stat.changed)).hash(&mut hasher);
-            hasher.finish()
-        };
-        Some([half(0), half(1)])
+        Some(hash(inode, &stat))
+    }
+
+    fn stamp_dir(&self, dir: &Dir) -> Option<[u64; 2]> {
+        Some(hash(Rc::as_ptr(&dir.0).cast::<()>() as usize, &self.stat_dir(dir).ok()?))
     }
 
     fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()> {
@@ -177,12 +219,15 @@ impl Filesystem for Stamped {
 
     fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
         self.touch(self.inode(dir, name));
+        self.touch_dir(to_dir);
         self.inner.link(dir, name, to_dir, to)
     }
 
     fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
         self.touch(self.inode(dir, name));
         self.touch(self.inode(to_dir, to));
+        self.touch_dir(dir);
+        self.touch_dir(to_dir);
         self.inner.rename(dir, name, to_dir, to)
     }
 
@@ -192,6 +237,7 @@ impl Filesystem for Stamped {
             self.removable.set(rest.ok_or_else(|| Fault::Io("the test removes no more segments".to_owned()))?);
         }
         self.touch(self.inode(dir, name));
+        self.touch_dir(dir);
         self.inner.unlink(dir, name)
     }
 }

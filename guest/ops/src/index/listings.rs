@@ -1,0 +1,170 @@
+//! Listings of directories that are in the index, so that a walk need not list them again.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use paddock_index::file_table::FileTable;
+use paddock_index::listings::read_record;
+use paddock_index::segment::Stamp;
+use paddock_types::entry::Kind;
+use paddock_vfs::{Dir, DirEntry, File, Filesystem, FsResult, Listing};
+use paddock_workspace::Workspace;
+use paddock_workspace::listing::ListDirectory;
+
+use super::segments::{LISTINGS, Segments, max_files};
+
+/// Number of directories that walks list before they use the index: shorter walks do not pay for it.
+const LISTED_BEFORE_INDEX: u32 = 32;
+/// Number of bytes that are read at once. A walk visits the directories in the order in which their records are stored.
+const WINDOW: u64 = 64 * 1024;
+
+/// Returns the workspace with listings from the index for its walks, if it has an index.
+pub fn with_listings(workspace: Workspace<'_>) -> Workspace<'_> {
+    with_listings_after(workspace, LISTED_BEFORE_INDEX)
+}
+
+/// Returns the workspace as [`with_listings`] does. Walks list this number of directories before they use the index: zero
+/// serves for tests with few directories.
+pub fn with_listings_after(workspace: Workspace<'_>, directories: u32) -> Workspace<'_> {
+    if !workspace.policy.index.enabled || workspace.state.is_none() {
+        return workspace;
+    }
+    let Some(segments) = Segments::open(&workspace) else { return workspace };
+    let (fs, max_directories) = (workspace.fs, max_files(&workspace));
+    let state = RefCell::new(State::Closed { segments, directories });
+    workspace.with_listings(Rc::new(KeptListings { fs, max_directories, state }))
+}
+
+struct KeptListings<'w> {
+    fs: &'w dyn Filesystem,
+    max_directories: usize,
+    state: RefCell<State<'w>>,
+}
+
+enum State<'w> {
+    /// The index is opened after this number of directories.
+    Closed {
+        segments: Segments<'w>,
+        directories: u32,
+    },
+    /// The index has no listings.
+    Unused,
+    Open(OpenListings<'w>),
+}
+
+impl ListDirectory for KeptListings<'_> {
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        self.known(dir).map_or_else(|| self.fs.list(dir), Ok)
+    }
+}
+
+impl KeptListings<'_> {
+    fn known(&self, dir: &Dir) -> Option<Listing> {
+        let mut state = self.state.borrow_mut();
+        if let State::Closed { directories, .. } = &mut *state {
+            if *directories > 0 {
+                *directories -= 1;
+                return None;
+            }
+            if let State::Closed { segments, .. } = std::mem::replace(&mut *state, State::Unused) {
+                let open = OpenListings::open(segments, self.max_directories);
+                *state = if open.is_empty() { State::Unused } else { State::Open(open) };
+            }
+        }
+        let State::Open(open) = &mut *state else { return None };
+        let stamp = self.fs.stamp_dir(dir)?;
+        open.find(&Stamp(stamp)).map(|(_, listing)| listing)
+    }
+}
+
+/// The listings of the index.
+pub struct OpenListings<'w> {
+    segments: Segments<'w>,
+    /// Index of the place of each directory, by its stamp.
+    table: FileTable,
+    places: Vec<Place>,
+    pub files: Vec<ListingsFile>,
+    window: Vec<u8>,
+    /// File and position of the window.
+    window_at: (u16, u64),
+}
+
+/// A file of listings.
+pub struct ListingsFile {
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    pub directories: usize,
+    file: File,
+}
+
+/// The place of a record.
+#[derive(Clone, Copy)]
+struct Place {
+    file: u16,
+    start: u32,
+    end: u32,
+}
+
+impl<'w> OpenListings<'w> {
+    /// Opens the files of listings. A damaged one has no directory.
+    pub fn open(segments: Segments<'w>, max_directories: usize) -> Self {
+        let names = segments.names(LISTINGS);
+        let (mut places, mut files, mut table) = (Vec::new(), Vec::new(), FileTable::with_capacity(0));
+        for name in names {
+            let Some((file, listings, bytes)) = segments.listings(&name) else { continue };
+            if places.len() + listings.len() > max_directories {
+                break;
+            }
+            let Ok(number) = u16::try_from(files.len()) else { break };
+            for (stamp, range) in listings.directories() {
+                let (Ok(start), Ok(end)) = (u32::try_from(range.start), u32::try_from(range.end)) else { continue };
+                table.insert(&stamp, places.len() as u32);
+                places.push(Place { file: number, start, end });
+            }
+            files.push(ListingsFile { name, bytes, directories: listings.len(), file });
+        }
+        Self { segments, table, places, files, window: Vec::new(), window_at: (0, 0) }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Returns the listing of the directory with a stamp, and the index of its file.
+    pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, Listing)> {
+        let place = *self.places.get(usize::try_from(self.table.get(stamp)?).ok()?)?;
+        let (unnamed, entries) = read_record(self.record(place)?)?;
+        let entries = entries.map(|(code, name)| Some(DirEntry { name: name.to_owned(), kind: kind(code)? }));
+        let entries = entries.collect::<Option<Vec<_>>>()?;
+        Some((usize::from(place.file), Listing { entries, unnamed: u64::from(unnamed), unreadable: 0 }))
+    }
+
+    fn record(&mut self, place: Place) -> Option<&[u8]> {
+        let (start, end) = (u64::from(place.start), u64::from(place.end));
+        let is_within =
+            |at: (u16, u64), window: &[u8]| at.0 == place.file && start >= at.1 && end <= at.1 + window.len() as u64;
+        if !is_within(self.window_at, &self.window) {
+            let file = self.files.get(usize::from(place.file))?;
+            let size = end.checked_sub(start)?.max(WINDOW.min(file.bytes.checked_sub(start)?));
+            self.window = self.segments.read(&file.file, start, usize::try_from(size).ok()?)?;
+            self.window_at = (place.file, start);
+        }
+        let at = usize::try_from(start - self.window_at.1).ok()?;
+        self.window.get(at..at + usize::try_from(end - start).ok()?)
+    }
+}
+
+/// Returns the letter for a type of entries in a file of listings.
+pub fn code(kind: Kind) -> u8 {
+    match kind {
+        Kind::File => b'f',
+        Kind::Directory => b'd',
+        Kind::Link => b'l',
+        Kind::Other => b'o',
+    }
+}
+
+fn kind(code: u8) -> Option<Kind> {
+    [Kind::File, Kind::Directory, Kind::Link, Kind::Other].into_iter().find(|kind| self::code(*kind) == code)
+}

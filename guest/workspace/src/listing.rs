@@ -1,0 +1,9 @@
+//! Listings of directories for walks.
+
+use paddock_vfs::{Dir, FsResult, Listing};
+
+/// A way to list directories that may know their entries.
+pub trait ListDirectory {
+    /// Returns all entries of `dir`, as the file system would.
+    fn list(&self, dir: &Dir) -> FsResult<Listing>;
+}
