@@ -11,7 +11,7 @@ mod limits;
 mod mcp;
 mod mcp_client;
 mod metrics;
-mod parts;
+pub mod parts;
 mod resources;
 mod secrets;
 mod sessions;

@@ -14,6 +14,7 @@ use paddock::{Builder, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::serve::parts::kill_replace;
 use crate::tree::{Tree, tree_of};
 
 struct Fixture {
@@ -394,4 +395,42 @@ fn a_killed_commit_is_all_or_nothing() {
         assert!(fixture.paddock(&["commit", "o"]).0);
         assert_eq!(visible_tree(&base), wanted, "after {after_ms} ms");
     }
+}
+
+/// A commit, a diff or a checkpoint after a call in the overlay that was killed takes all of it or nothing.
+#[test]
+fn a_killed_call_in_the_overlay_is_completed_before_a_commit() {
+    const FILES: usize = 100;
+    let mut killed = 0;
+    for operation in ["commit", "status", "checkpoint"] {
+        let fixture = Fixture::new();
+        let docs = fixture.base("docs");
+        fs::create_dir(&docs).unwrap();
+        (0..FILES).for_each(|number| fs::write(docs.join(format!("{number}.txt")), "text 0\n").unwrap());
+        let state = fixture.home.path().join("state");
+        let journals = || {
+            let names = fs::read_dir(state.join("overlays/o/state")).into_iter().flatten();
+            let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| name.starts_with("journal") && !name.ends_with(".new")).count()
+        };
+        for attempt in 0..10 {
+            let (old, new) = (format!("text {attempt}"), format!("text {}", attempt + 1));
+            let arguments = json!({"pattern": old, "replacement": new, "path": "docs"});
+            kill_replace(&["--overlay", "o"], &fixture.base(""), &state, arguments, || journals() > 0);
+            if journals() > 0 {
+                killed += 1;
+                break;
+            }
+        }
+        let arguments: &[&str] = if operation == "checkpoint" { &[operation, "o", "c"] } else { &[operation, "o"] };
+        let (good, output) = fixture.paddock(arguments);
+        assert!(good && !output.contains(".paddock-"), "{output}");
+        assert_eq!(journals(), 0, "{operation}");
+        if operation == "commit" {
+            let texts = (0..FILES).map(|number| fs::read_to_string(docs.join(format!("{number}.txt"))).unwrap());
+            let texts: std::collections::BTreeSet<_> = texts.collect();
+            assert_eq!((texts.len(), fs::read_dir(&docs).unwrap().count()), (1, FILES), "{texts:?}");
+        }
+    }
+    assert!(killed > 0, "no kill came in time");
 }

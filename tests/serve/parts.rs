@@ -41,7 +41,7 @@ fn cut_off_in_mode(mode: &str, root: &Path, state: &Path, files: &Path) -> bool 
 }
 
 /// Makes a replacement by a process that is killed when `is_begun` says so.
-fn kill_replace(options: &[&str], root: &Path, state: &Path, mut arguments: Value, is_begun: impl Fn() -> bool) {
+pub fn kill_replace(options: &[&str], root: &Path, state: &Path, mut arguments: Value, is_begun: impl Fn() -> bool) {
     let call = |arguments: &Value| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
         command.arg("call").arg("--root").arg(root).arg("--state-dir").arg(state).args(options);
@@ -321,6 +321,23 @@ fn a_change_of_an_overlay_that_stays_cut_off_is_tried_once() {
     let lines: Vec<_> = server.lines.by_ref().map(Result::unwrap).collect();
     let is_reported = |line: &&String| line.contains("stays cut off") && line.contains("overlays/review/state");
     assert_eq!(lines.iter().filter(is_reported).count(), 1, "{lines:?}");
+}
+
+/// Somebody has made the directory immutable, so that the change can neither be completed nor undone.
+#[test]
+fn no_call_shows_a_change_whose_recovery_fails() {
+    let home = TempDir::new().unwrap();
+    let docs = cut_off_in(home.path(), "notes", "notes");
+    let attribute = |change: &str| Command::new("chattr").arg(change).arg(&docs).status().is_ok_and(|it| it.success());
+    if !attribute("+i") {
+        return eprintln!("skipped: this user or file system cannot make a directory immutable");
+    }
+    let server = serve(home, NOTES, &json!({"workspaces": ["notes"]}));
+    let status = || server.call_as(TOKEN, "notes", "read_file", json!({"path": "docs/0.txt"})).status;
+    let refused = [status(), status(), status()];
+    assert!(attribute("-i"));
+    assert_eq!((refused, status()), ([503; 3], 200));
+    changed_as_a_whole(&docs);
 }
 
 /// A change of another workspace runs all the time.

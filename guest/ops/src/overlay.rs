@@ -8,6 +8,7 @@ mod git;
 mod merge;
 mod plan;
 mod undo;
+mod unfinished;
 
 use paddock_types::error::{Code, Error, Result, printable};
 use paddock_types::path::is_at_or_below;
@@ -17,9 +18,10 @@ use paddock_vfs::overlay::whiteouts::BaseEntry;
 use paddock_vfs::overlay::{Difference, OverlayFs};
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 
-pub use crate::overlay::commit::{Commit, CommitArgs, recover};
+pub use crate::overlay::commit::{Commit, CommitArgs};
 pub use crate::overlay::diff::{Diff, DiffArgs, RenderedDifference};
 pub use crate::overlay::plan::Conflict;
+pub use crate::overlay::unfinished::recover;
 
 /// An overlay and its base.
 pub struct Transaction<'f> {

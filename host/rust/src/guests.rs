@@ -14,7 +14,6 @@ use crate::guest::Guest;
 use crate::index::{BackgroundIndex, PATIENCE};
 use crate::mount::Mount;
 use crate::options::CallOptions;
-use crate::overlay::OverlayDir;
 use crate::parallel;
 use crate::policy::Limits;
 use crate::roots::Roots;
@@ -130,10 +129,7 @@ impl Guests {
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let (mounts, _locks) = self.roots.mounts(call.changing, &budget)?;
-        let mut sandbox = self.sandbox(&mounts, budget.clone())?;
-        let answer = sandbox.run(budget, body)?;
-        call.account(&mut sandbox);
-        Ok(answer)
+        self.run_with(&mounts, budget, call, body)
     }
 
     /// Creates a guest that cannot change files.
@@ -193,16 +189,15 @@ impl Guests {
         }
     }
 
-    /// Runs `body` with write access to the base, read access to the overlay, and the locks of both.
-    pub(crate) fn run_over_base<R>(
+    /// Runs `body` in a fresh guest with these mounts, whose locks the caller holds.
+    pub(crate) fn run_with<R>(
         &self,
-        overlay: &OverlayDir,
+        mounts: &[Mount],
+        budget: CallBudget,
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let budget = self.budget(None);
-        let (mounts, _locks) = self.roots.over_base(overlay, &budget)?;
-        let mut sandbox = self.sandbox(&mounts, budget.clone())?;
+        let mut sandbox = self.sandbox(mounts, budget.clone())?;
         let answer = sandbox.run(budget, body)?;
         call.account(&mut sandbox);
         Ok(answer)

@@ -49,6 +49,15 @@ pub(crate) struct Roots {
     pub(crate) guarded: Arc<Guarded>,
 }
 
+/// The mounts of the guests that commit an overlay. No other call changes the overlay or the base while they exist.
+pub(crate) struct CommitMounts {
+    /// Of the guest that changes the base: the base, the overlay as read-only, and the state directory of the base.
+    pub(crate) base: Vec<Mount>,
+    /// Of guests that change the overlay.
+    pub(crate) overlay: Vec<Mount>,
+    _locks: Vec<File>,
+}
+
 impl Roots {
     /// Returns the state directory, if any. Creates it for a call that changes something.
     fn state(&self, changing: bool) -> Result<Option<Directory>, ToolError> {
@@ -128,24 +137,24 @@ impl Roots {
         Ok(self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect())
     }
 
-    /// Returns the mounts of a guest that changes the base of the overlay: the base, the overlay as read-only, and
-    /// the state directory of the base. Also returns the locks of both state directories and of the base.
-    pub(crate) fn over_base(
-        &self,
-        overlay: &OverlayDir,
-        budget: &CallBudget,
-    ) -> Result<(Vec<Mount>, Vec<File>), ToolError> {
+    /// Returns the mounts for the commit of an overlay.
+    pub(crate) fn for_commit(&self, overlay: &OverlayDir, budget: &CallBudget) -> Result<CommitMounts, ToolError> {
         let own = overlay.state();
         let lock = |state: &StateDir| {
             let state = state.create().map_err(|cause| overlay.failed(&cause))?;
             let lock = StateDir::lock(&state, budget)?;
             Ok::<_, ToolError>((state, lock))
         };
-        let ((_, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);
-        let mounts = overlay.base().iter().cloned().chain(overlay.mount()?.map(|mount| mount.read_only()));
-        let mounts = mounts.chain([StateDir::mount(base_state)]).collect();
-        let locks = [own_lock, base_lock].into_iter().chain(self.lock_trees(Access::ReadWrite, budget)?).collect();
-        Ok((mounts, locks))
+        let ((own_state, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);
+        let top = overlay.mount()?;
+        let base = overlay.base().iter().cloned().chain(top.clone().map(|mount| mount.read_only()));
+        let in_overlay = self.mounts.iter().cloned().chain(top);
+        let locks = [own_lock, base_lock].into_iter().chain(self.lock_trees(Access::ReadWrite, budget)?);
+        Ok(CommitMounts {
+            base: base.chain([StateDir::mount(base_state)]).collect(),
+            overlay: in_overlay.chain([StateDir::mount(own_state)]).collect(),
+            _locks: locks.collect(),
+        })
     }
 
     /// Opens the directory at `path`, in the form that results show.

@@ -196,12 +196,12 @@ pub(crate) fn wait(budget: &CallBudget, attempt: impl Fn() -> Result<(), TryLock
     }
 }
 
-/// Returns whether the name is that of a journal, of any set of roots, or that of the record of an overlay commit. A journal
-/// that is still being written, `journal….new`, has no effect: its change has not begun.
+/// Returns whether the name is that of a journal or of the record of an overlay commit, of any set of roots. One that is still
+/// being written, `….new`, has no effect: its change has not begun.
 pub(crate) fn is_journal(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    let is_journal = name.starts_with(b"journal") && name != b"journal.refused" && !name.ends_with(b".new");
-    is_journal || name == b"commit"
+    let is_record = name.starts_with(b"journal") || name.starts_with(b"commit");
+    is_record && !name.ends_with(b".refused") && !name.ends_with(b".new")
 }
 
 /// Returns whether a call left a journal in the workspace itself, where calls without a state directory store it.

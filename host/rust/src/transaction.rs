@@ -55,15 +55,21 @@ impl Workspace {
     pub fn commit(&self, paths: &[String], merge: bool) -> Result<CommitResult, ToolError> {
         let Some(overlay) = self.overlay_dir() else { return Err(no_overlay()) };
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
+        let (guests, own) = (self.guests(), Call::unwatched(true));
+        let mounts = guests.roots.for_commit(overlay, &guests.budget(None))?;
+        // Each operation of a session first completes or undoes a call in the overlay that was cut off, but for the commit,
+        // whose guest has the state directory of the base.
+        guests.run_with(&mounts.overlay, guests.budget(None), &own, async |guest, store| {
+            guest.session(&mut *store)?.call_checkpoints(store).await
+        })??;
         let result = self.watched(&named("commit", true), |watch| {
             let call = Call { watch, ..Call::unwatched(true) };
-            self.guests().run_over_base(overlay, &call, async |guest, store| {
+            guests.run_with(&mounts.base, guests.budget(None), &call, async |guest, store| {
                 guest.session(&mut *store)?.call_commit(store, &args).await
             })?
         })?;
         if result.conflicts.is_empty() {
-            let call = Call::unwatched(true);
-            self.guests().run(&call, async |guest, store| {
+            guests.run_with(&mounts.overlay, guests.budget(None), &own, async |guest, store| {
                 guest.session(&mut *store)?.call_settle(store, &result.merged).await
             })??;
         }

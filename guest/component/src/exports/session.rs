@@ -7,7 +7,10 @@ use paddock_types::policy::{Backend, Policy};
 use paddock_types::request::Access;
 use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::memory_tar;
+use paddock_vfs::overlay::OverlayFs;
 use paddock_vfs::wasi::WasiFs;
+use paddock_workspace::Workspace;
+use paddock_workspace::change::journal;
 use paddock_workspace::export;
 use paddock_workspace::export::{Choice, Collected};
 
@@ -58,7 +61,7 @@ impl session::Guest for Component {
     fn commit(args: session::CommitArgs) -> std::result::Result<session::CommitResult, types::Error> {
         let session::CommitArgs { overlay, paths, merge } = args;
         let args = CommitArgs { overlay, paths, merge };
-        let commit = with_overlay(|overlay| {
+        let commit = over_base(|overlay| {
             let commit =
                 overlay.commit(&paddock_ops::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
             ACCESSED_PATHS.set(audit::changed_paths(overlay.policy(), "commit", &commit.changes));
@@ -84,13 +87,22 @@ fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
 }
 
 fn with_overlay<T>(call: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-    with_either(
-        |_| {
-            Err(Error::new(Code::Io, "only an overlay can be compared, committed or discarded")
-                .hint("the host has to set `\"backend\": \"overlay\"` in the policy"))
-        },
-        call,
-    )
+    with_either(|_| Err(only_overlay()), call)
+}
+
+/// Calls the function for the overlay of a guest whose state directory is that of the base.
+fn over_base<T>(call: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    first_growth();
+    let policy: Policy = policy(NO_DIALECT)?;
+    match policy.backend {
+        Backend::Overlay => call(&Transaction::open(WasiFs::of(&policy), &policy)?),
+        Backend::Memory | Backend::Wasi => Err(only_overlay()),
+    }
+}
+
+fn only_overlay() -> Error {
+    Error::new(Code::Io, "only an overlay can be compared, committed or discarded")
+        .hint("the host has to set `\"backend\": \"overlay\"` in the policy")
 }
 
 /// Calls the function for the current backend, if it is one of the two.
@@ -105,8 +117,17 @@ fn with_either<T>(
             memory.set_limit(policy.limits.max_tree_bytes);
             in_memory(memory)
         }),
-        Backend::Overlay => in_overlay(&Transaction::open(WasiFs::of(&policy), &policy)?),
+        Backend::Overlay => {
+            recover(&policy)?;
+            in_overlay(&Transaction::open(WasiFs::of(&policy), &policy)?)
+        }
         Backend::Wasi => Err(Error::new(Code::Io, "a plain directory has no checkpoints; use an overlay")
             .hint("the host has to set `\"backend\"` to `memory` or `overlay` in the policy")),
     }
+}
+
+/// Completes or undoes a call in the overlay that was cut off.
+fn recover(policy: &Policy) -> Result<()> {
+    let overlay = OverlayFs::open(WasiFs::of(policy), policy).map_err(|fault| fault.at("open", "the overlay"))?;
+    journal::recover(&Workspace::open(&overlay, policy)?)
 }

@@ -19,7 +19,9 @@ use serde_json::{Value, json};
 use stopping::Stopping;
 use tree::{Tree, tree_of};
 
+mod interrupted;
 mod random;
+mod stale;
 #[path = "../stopping/mod.rs"]
 mod stopping;
 #[path = "../tree/mod.rs"]
@@ -200,9 +202,10 @@ type Somebody = fn(&MemoryFs);
 
 /// Changes a file of the base in place.
 fn overwrite(memory: &MemoryFs, path: &str, content: &str) {
-    let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let top = memory.preopens().remove(0).dir;
-    let dir = if above == "." { top } else { memory.open_dir(&top, above).unwrap() };
+    let mut names = above.split_terminator('/');
+    let dir = names.try_fold(top, |dir, name| memory.open_dir(&dir, name)).unwrap();
     let file = memory.open_file(&dir, name, Open::Write).unwrap();
     memory.set_size(&file, 0).unwrap();
     memory.write(&file, 0, content.as_bytes()).unwrap();
@@ -368,37 +371,6 @@ fn removals_below_a_removed_directory_end_with_it() {
     commit(&over(&memory), &["d"], false).unwrap();
     put(&memory, "d/c.txt", "c\n");
     assert_eq!(differences(&memory), ["other.txt"]);
-}
-
-/// A commit that a crash interrupted is completed with what it was to commit, and only where nobody has changed the base.
-#[test]
-fn an_interrupted_commit_takes_no_later_change() {
-    for (path, is_in_directory) in [("d/precious.txt", true), ("unrelated.txt", false)] {
-        let mut was_interrupted = 0;
-        for fault_at in 1.. {
-            let memory = fixture();
-            work(&memory, "delete", json!({"path": "d", "recursive": true}));
-            let fs = stopping(&memory, fault_at, true);
-            drop(take_over(&fs, &[], false));
-            if fs.left.get() > 0 {
-                break;
-            }
-            let is_noted = memory.stat(&memory.preopens().remove(1).dir, "commit").is_ok();
-            was_interrupted += u32::from(is_noted);
-            put(&memory, path, "precious\n");
-            // As a call in the overlay, which does not see the state directory of the base.
-            put(&OverlayFs::open(&over(&memory), &policy()).unwrap(), "k/unreviewed.txt", "unreviewed\n");
-            // Opening the base completes the commit.
-            drop(paddock_ops::open(&over(&memory), &policy(), Access::Change).unwrap());
-            let tree = tree_of(&memory);
-            assert_eq!(tree[path].1, b"precious\n", "{fault_at}");
-            assert!(!tree.contains_key("k/unreviewed.txt"), "{fault_at}");
-            if is_noted && !is_in_directory {
-                assert!(!tree.contains_key("d"), "{fault_at}: the commit was not completed");
-            }
-        }
-        assert!(was_interrupted > 5, "{was_interrupted}");
-    }
 }
 
 #[test]

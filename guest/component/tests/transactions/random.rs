@@ -58,10 +58,22 @@ fn changed_back() -> impl Strategy<Value = Step> {
     files.prop_map(|(path, content)| Step::Calls(vec![write(path, "mine\n"), write(path, content)]))
 }
 
+/// Removes or moves a directory, and undoes that.
+fn directory_changed_back() -> impl Strategy<Value = Step> {
+    (prop::sample::select(&["d", "d/e"][..]), any::<bool>()).prop_map(|(path, is_moved)| {
+        let rename = |from: &str, to: &str| ("move", json!({"source": from, "destination": to}));
+        Step::Calls(match is_moved {
+            true => vec![rename(path, "t"), rename("t", path)],
+            false => vec![("delete", json!({"path": path, "recursive": true})), ("restore", json!({"path": path}))],
+        })
+    })
+}
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => call(),
         2 => changed_back(),
+        2 => directory_changed_back(),
         4 => path().prop_map(Step::Put),
         1 => path().prop_map(Step::Unlink),
         1 => paths().prop_map(Step::Discard),

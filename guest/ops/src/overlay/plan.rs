@@ -52,7 +52,10 @@ impl CommitAction {
     /// Returns whether the current entry must be removed first.
     pub fn changes_kind(&self) -> bool {
         match (self.now, &self.make) {
-            (None, _) | (_, TargetState::Nothing) | (Some(Kind::File), TargetState::File(_)) => false,
+            (None, _)
+            | (_, TargetState::Nothing)
+            | (Some(Kind::File), TargetState::File(_))
+            | (Some(Kind::Directory), TargetState::Directory) => false,
             (Some(_), TargetState::File(_) | TargetState::Directory | TargetState::Link(_)) => true,
         }
     }

@@ -30,11 +30,11 @@ impl Transaction<'_> {
         Ok(chosen.iter().map(|difference| self.path(difference)).collect())
     }
 
-    /// Drops the changes that the base has adopted or that were `merged` into it, and entries that were changed back, so that
-    /// later changes of the base become visible.
+    /// Drops what equals the base, changes that were `merged` into it, and entries that were changed back, so that later changes
+    /// of the base become visible.
     pub fn settle(&self, merged: &[String]) -> Result<()> {
         let fail = |fault| failed("settle", &fault);
-        let all = self.overlay.changes().map_err(fail)?;
+        let all = self.overlay.changes_and_copies().map_err(fail)?;
         let is_over = |difference: &Difference| difference.is_unchanged() || merged.contains(&self.path(difference));
         let is_same: Vec<_> = all
             .iter()
@@ -52,7 +52,7 @@ impl Transaction<'_> {
             }
             match difference.hides_directory() {
                 true if !*same => remaining.push(difference),
-                true => self.overlay.discard_whiteout(difference).map_err(fail)?,
+                true => self.overlay.take_back(difference).map_err(fail)?,
                 // A directory that exists in both is transparent to the base.
                 false if *same && difference.is_directory() => {}
                 false if *same => self.overlay.take_back(difference).map_err(fail)?,

@@ -64,7 +64,7 @@ impl Opened {
     /// Returns whether the directory contains a journal, or the record of an unfinished commit of an overlay. If it cannot
     /// be listed, returns true.
     fn has_journal(&self) -> bool {
-        self.names().map_or(true, |names| names.iter().any(|name| is_journal(name) || name == "commit"))
+        self.names().map_or(true, |names| names.iter().any(|name| is_journal(name)))
     }
 
     fn create_directory(&self, name: &str) -> Result<(), String> {
@@ -76,10 +76,11 @@ impl Opened {
     }
 }
 
-/// Returns whether a name is that of a journal, of any set of roots. One that is still being written has no effect: its
-/// change has not begun.
+/// Returns whether a name is that of a journal or of the record of an overlay commit, of any set of roots. One that is still
+/// being written has no effect: its change has not begun.
 fn is_journal(name: &str) -> bool {
-    name.starts_with("journal") && name != "journal.refused" && !name.ends_with(".new")
+    let is_record = name.starts_with("journal") || name.starts_with("commit");
+    is_record && !name.ends_with(".refused") && !name.ends_with(".new")
 }
 
 impl LockDirectory for Opened {

@@ -66,17 +66,27 @@ impl OverlayFs<'_> {
     /// A file in the upper layer with unchanged content is no difference, even if its mode differs: WASI does not
     /// report modes, and no tool changes them. Fails if the overlay is damaged.
     pub fn changes(&self) -> FsResult<Vec<Difference>> {
+        self.all(Included::Differences)
+    }
+
+    /// Returns the differences as [`Self::changes`] does, and all other entries that the overlay has instead of those of the
+    /// base, with equal states: files and links, and directories that hide those of the base.
+    pub fn changes_and_copies(&self) -> FsResult<Vec<Difference>> {
+        self.all(Included::Copies)
+    }
+
+    fn all(&self, included: Included) -> FsResult<Vec<Difference>> {
         let mut changes = Vec::new();
         for preopen in &self.preopens {
             let Some(root) = crate::overlay::node(&preopen.dir) else { continue };
-            changes.extend(self.changes_below(&preopen.guest_path, &root)?.0);
+            changes.extend(self.changes_below(&preopen.guest_path, &root, included)?.0);
         }
         Ok(changes)
     }
 
     /// Returns the differences in a directory, and whether the overlay hides an entry there that another process has
     /// created in the base at a name of which the overlay had an entry.
-    fn changes_below(&self, root: &str, node: &Node) -> FsResult<(Vec<Difference>, bool)> {
+    fn changes_below(&self, root: &str, node: &Node, included: Included) -> FsResult<(Vec<Difference>, bool)> {
         let (path, mut changes, mut hides_other) = (node.path(), Vec::new(), false);
         let top = MergedDirectory {
             base: node.base(),
@@ -85,7 +95,8 @@ impl OverlayFs<'_> {
             upper: node.upper(),
             depth: path.len(),
         };
-        Walk { overlay: self, root, path, changes: &mut changes, hides_other: &mut hides_other }.all_below(top)?;
+        let (changes_found, hides) = (&mut changes, &mut hides_other);
+        Walk { overlay: self, root, path, included, changes: changes_found, hides_other: hides }.all_below(top)?;
         Ok((changes, hides_other))
     }
 
@@ -94,7 +105,7 @@ impl OverlayFs<'_> {
         let is_root =
             |preopen: &&Preopen| crate::overlay::node(&preopen.dir).is_some_and(|root| root.root == node.root);
         let root = self.preopens.iter().find(is_root).ok_or(Fault::Gone)?;
-        let (differences, hides_other) = self.changes_below(&root.guest_path, node)?;
+        let (differences, hides_other) = self.changes_below(&root.guest_path, node, Included::Differences)?;
         for difference in differences {
             if self.base_now(&difference)? != difference.was {
                 return Ok(true);
@@ -141,6 +152,14 @@ impl OverlayFs<'_> {
     }
 }
 
+/// Entries that a walk over the layers collects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Included {
+    Differences,
+    /// Entries of the upper layer that equal those of the base, too.
+    Copies,
+}
+
 /// A directory in the layers that may contain differences.
 struct MergedDirectory {
     base: Option<Dir>,
@@ -158,6 +177,7 @@ struct Walk<'w, 'f> {
     root: &'w str,
     /// Names on the path to the current position.
     path: Vec<String>,
+    included: Included,
     changes: &'w mut Vec<Difference>,
     hides_other: &'w mut bool,
 }
@@ -261,7 +281,10 @@ impl Walk<'_, '_> {
         let is_same = match (&was, &is) {
             (None, None) => true,
             (Some(BaseEntry::Directory { sha256 }), Some(Is::Directory)) => match &directory.upper {
-                Some(upper) => self.overlay.record(upper, name)? == BaseEntry::Directory { sha256: sha256.clone() },
+                Some(upper) => {
+                    let was = BaseEntry::Directory { sha256: sha256.clone() };
+                    self.overlay.record(upper, name)? == was && self.has(directory, name, &was)?
+                }
                 None => false,
             },
             // An entry that was changed back hides the base's, which can have changed since.
@@ -269,7 +292,7 @@ impl Walk<'_, '_> {
             (None, Some(_)) => false,
         };
         let holds_more = matches!(was, Some(BaseEntry::Directory { .. })) || is == Some(Is::Directory);
-        if !is_same {
+        if !is_same || (self.included == Included::Copies && is.is_some()) {
             self.changes.push(Difference { root: self.root.to_owned(), path: self.path.clone(), was, is });
         }
         Ok(!is_same && holds_more)

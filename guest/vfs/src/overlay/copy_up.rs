@@ -144,7 +144,8 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// Stores the content of a base file, taken from `copy`, in `origin/`. An existing content stays.
+    /// Stores the content of a base file, taken from `copy`, in `origin/`. Behind a whiteout, an existing content stays,
+    /// because it is that of the first hidden state.
     fn keep_origin(&self, node: &Node, copy: &OpenLocation, name: &str, size: u64) -> FsResult<()> {
         if size > self.max_origin {
             return Ok(());
@@ -159,7 +160,7 @@ impl OverlayFs<'_> {
             Err(Fault::NotDirectory) => return Ok(()),
             Err(fault) => return Err(fault),
         };
-        if fs.stat(&dir, name).is_ok() {
+        if fs.stat(&dir, name).is_ok() && self.is_hidden_by_whiteout(node, name)? {
             return Ok(());
         }
         let draft = self.draft()?;

@@ -1,5 +1,7 @@
 //! Locations of differences in the layers, for display, commit and undo.
 
+use paddock_types::entry::Kind;
+
 use crate::copy_remove;
 use crate::open_location::OpenLocation;
 use crate::overlay::changes::{Difference, Is, is_same};
@@ -21,6 +23,12 @@ impl Difference {
     /// Returns whether the overlay has the file or link that the base had, so that only the base has changed it since.
     pub fn is_unchanged(&self) -> bool {
         self.is_same(self.was.as_ref()) && !self.hides_directory()
+    }
+
+    /// Returns whether the overlay's entry replaces one of the base that has to be removed first.
+    pub fn removes_first(&self) -> bool {
+        let kinds = self.was.as_ref().zip(self.is.as_ref()).map(|(was, is)| (was.kind(), is.kind()));
+        kinds.is_some_and(|kinds| !matches!(kinds, (Kind::File, Kind::File) | (Kind::Directory, Kind::Directory)))
     }
 
     /// Returns whether the present entry is a directory.

@@ -51,6 +51,7 @@ impl OverlayFs<'_> {
         if layer_entry.is_upper {
             self.inner.remove_dir(&layer_entry.dir, name)?;
         }
+        self.show_later(node, name);
         node.forget(name);
         Ok(())
     }
@@ -87,6 +88,7 @@ impl OverlayFs<'_> {
             }
             (false, _) => self.hide_dir(node, name)?,
         }
+        self.show_later(node, name);
         node.forget(name);
         Ok(())
     }

@@ -69,6 +69,7 @@ impl OverlayFs<'_> {
         // Windows renames no directory that is open.
         drop(source);
         self.inner.rename(&self.make_upper(from)?, name, &upper, to)?;
+        self.show_later(from, name);
         from.moved(name, into, to);
         Ok(())
     }

@@ -257,12 +257,17 @@ fn read(workspace: &Workspace<'_>, home: &Home<'_>) -> FsResult<Option<(Dir, Vec
 /// Returns the name of the journal, which identifies the set of roots: one state directory can serve workspaces that
 /// have only the first root in common.
 fn name(workspace: &Workspace<'_>) -> String {
+    named(NAME, workspace)
+}
+
+/// Returns the name of a record in the state directory for the present set of roots. It begins with `prefix`.
+pub fn named(prefix: &str, workspace: &Workspace<'_>) -> String {
     let ids: Vec<_> = workspace.roots.iter().map(|root| (&root.label, &root.id)).collect();
     if ids.iter().all(|(_, id)| id.is_none()) {
-        return NAME.to_owned();
+        return prefix.to_owned();
     }
     let digest = sha256(format!("{ids:?}").as_bytes());
-    format!("{NAME}-{}", digest.get(..ID_DIGITS).unwrap_or_default())
+    format!("{prefix}-{}", digest.get(..ID_DIGITS).unwrap_or_default())
 }
 
 fn parse(text: &[u8]) -> Option<Journal> {

@@ -11,7 +11,7 @@ export const STATE = '/paddock-state';
 
 /** Returns whether a name is that of a journal or overlay commit that a later call has to finish, also for other roots. @param {string} name */
 export function isJournal(name) {
-  return name === 'commit' || (name.startsWith('journal') && name !== 'journal.refused');
+  return /^(journal|commit)/.test(name) && !name.endsWith('.refused');
 }
 
 /** @typedef {import('../wasi/directory.js').Directory} Directory */

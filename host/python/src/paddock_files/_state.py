@@ -109,7 +109,7 @@ def has_journal(directory: Directory) -> bool:
         names = os.listdir(listed)
     finally:
         os.close(listed)
-    return "commit" in names or any(name.startswith("journal") and name != "journal.refused" for name in names)
+    return any(name.startswith(("journal", "commit")) and not name.endswith(".refused") for name in names)
 
 
 def lock(directory: Directory, budget: CallBudget) -> Lock:

@@ -74,6 +74,12 @@ impl Journals {
         self.parent().map_or(true, |parent| parent.is_some_and(|parent| !is_missing(parent)))
     }
 
+    /// Returns whether the whole workspace may have a journal.
+    pub(super) fn may_be_of_whole(&self) -> bool {
+        let has_journal = |parent: Directory| has_journal(&parent, self.whole.as_ref()).unwrap_or(true);
+        self.parent().map_or(true, |parent| parent.is_some_and(has_journal))
+    }
+
     /// Returns the roots that have a journal, among those that contain the root `own` or are in it. A part that was removed is
     /// not among them. The time grows with the number of parts.
     pub(super) fn roots(&self, own: Option<&InnerPath>) -> Result<Vec<Root>, Refusal> {

@@ -24,9 +24,8 @@ const READ_ONLY: &str = "the workspace is read-only";
 const OTHER_ROOTS: &str = "it is of another directory than the one that is there now, or of further directories, which the policy does not allow any more";
 
 impl Workspaces {
-    /// Returns whether a change that a call by this caller neither waits for nor completes may run, or may have been cut off:
-    /// one of another root, or for a caller with restrictions, which may forbid to complete it, any change. `opened` is the
-    /// workspace, if it is open.
+    /// Returns whether a change may run or may have been cut off that a call by this caller neither waits for nor completes, or
+    /// that it would read beside if its recovery fails. `opened` is the workspace, if it is open.
     pub(super) fn may_be_unfinished(
         &self,
         target: &Target,
@@ -40,6 +39,8 @@ impl Workspaces {
             || target.overlay().is_some()
             || !self.related.to(&target.name, directory).is_empty()
             || journals.may_be_of_parts()
+            // A recovery that fails in the call itself would not stop a call that reads.
+            || journals.may_be_of_whole()
     }
 
     /// Waits for the running changes of the roots that contain a part of a workspace or are in it, and completes or undoes

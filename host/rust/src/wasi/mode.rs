@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::{Errno, Result as OsResult};
 use wasmtime::StoreContextMut;
 use wasmtime::component::LinkerInstance;
-use wasmtime_wasi::filesystem::{Dir, WasiFilesystemView};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, MetadataHashValue, PathFlags};
 
