@@ -406,6 +406,7 @@ fn a_killed_call_in_the_overlay_is_completed_before_a_commit() {
         let fixture = Fixture::new();
         let docs = fixture.base("docs");
         fs::create_dir(&docs).unwrap();
+        ok(&fixture.overlay("o"), "write_file", json!({"path": "other.txt", "content": "other\n"}));
         (0..FILES).for_each(|number| fs::write(docs.join(format!("{number}.txt")), "text 0\n").unwrap());
         let state = fixture.home.path().join("state");
         let journals = || {

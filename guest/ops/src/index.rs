@@ -6,6 +6,7 @@ mod listings;
 mod new_listings;
 mod position;
 mod segments;
+mod settled;
 mod tidy;
 pub mod update;
 

@@ -6,6 +6,7 @@ mod commit;
 mod diff;
 mod git;
 mod merge;
+mod note;
 mod plan;
 mod undo;
 mod unfinished;

@@ -24,7 +24,7 @@ use crate::partitions::{PartitionMatches, PartitionResult};
 const ALONE_FILES: u32 = FILES_BEFORE_INDEX;
 const ALONE_BYTES: u64 = 1024 * 1024;
 /// Target number of bytes of a partition, estimated from the files searched so far, and its maximum number of files.
-const PARTITION_BYTES: u64 = 1024 * 1024;
+const PARTITION_BYTES: u64 = 4 * 1024 * 1024;
 const PARTITION_FILES: u64 = 256;
 /// Terminator of each path in a partition; no file name contains it.
 const PATH_END: char = '\0';
@@ -171,6 +171,9 @@ impl<'w> Worker<'w> {
 
     /// Opens a directory name by name, starting at the deepest open ancestor.
     fn enter(&mut self, path: &str) -> FsResult<Dir> {
+        if let Some((_, dir)) = self.ancestors.last().filter(|(last, _)| last == path) {
+            return Ok(dir.clone());
+        }
         while self.ancestors.len() > 1 && self.ancestors.last().is_some_and(|(above, _)| !is_at_or_below(path, above)) {
             self.ancestors.pop();
         }

@@ -10,8 +10,8 @@ use paddock_workspace::listing::ListDirectory;
 
 use super::listings::{OpenListings, code};
 use super::segments::{Segments, max_files};
+use super::settled::{is_settled, min_age};
 use super::tidy::KnownFile;
-use super::update::is_settled;
 
 /// Lists directories for a pass, which takes known listings from the index and collects the others.
 pub struct NewListings<'w> {
@@ -40,11 +40,11 @@ impl State<'_> {
 
 impl<'w> NewListings<'w> {
     /// Opens the listings of the index.
-    pub fn open(workspace: &Workspace<'w>, segments: Segments<'w>, age: u64) -> Self {
+    pub fn open(workspace: &Workspace<'w>, segments: Segments<'w>) -> Self {
         let known = OpenListings::open(segments, max_files(workspace));
         let found = vec![0; known.files.len()];
         let state = State { known, found, new: ListingsBuilder::default(), max_bytes: 0 };
-        Self { fs: workspace.fs, age, state: RefCell::new(state) }
+        Self { fs: workspace.fs, age: min_age(workspace), state: RefCell::new(state) }
     }
 
     /// Returns the names of the known files.

@@ -6,22 +6,20 @@ use std::rc::Rc;
 use paddock_index::file_table::FileTable;
 use paddock_index::segment::{GROUP_BYTES, SegmentBuilder, Stamp};
 use paddock_search::line_buffer::{MAX_LINE, Opened, Source};
-use paddock_types::entry::{Kind, Time};
+use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result};
 use paddock_types::policy::Policy;
-use paddock_vfs::{Dir, File, FsResult, Open, Stat};
+use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
 use super::new_listings::NewListings;
 use super::position::Position;
 use super::segments::{LISTINGS, SEGMENTS, Segments, max_files};
+use super::settled::{is_settled, min_age};
 use super::tidy::{KnownFile, tidy};
 
 const OPERATION: &str = "index";
-/// Minimum age of an indexed change in seconds, whatever the policy says: within the resolution of the clock, a file can
-/// change again without a change of its times.
-const MIN_AGE_SECONDS: u64 = 2;
 /// Number of parts of the time for reading the index that a part of a pass takes at least for its files.
 const READING_FACTOR: u64 = 2;
 /// Estimated bytes of the index for a file without its text, for the bytes of text of one byte of the index, and for a
@@ -126,7 +124,7 @@ impl<'w> Pass<'w> {
     ) -> Self {
         let fs = workspace.fs;
         let start_ms = fs.clock_ms();
-        let listings = NewListings::open(workspace, segments.clone(), min_age(workspace));
+        let listings = NewListings::open(workspace, segments.clone());
         let mut pass = Self {
             workspace,
             segments,
@@ -363,23 +361,6 @@ impl<'w> Pass<'w> {
         self.position.found.extend(added.iter().map(|name| (name.clone(), entries)));
         added.is_ok()
     }
-}
-
-/// Returns the minimum age in seconds of an indexed change.
-fn min_age(workspace: &Workspace<'_>) -> u64 {
-    workspace.policy.index.min_age_seconds.max(MIN_AGE_SECONDS)
-}
-
-/// Returns whether the last changes of an entry and of its metadata were more than `age` seconds ago.
-pub fn is_settled(stat: &Stat, now: Time, age: u64) -> bool {
-    [stat.modified, stat.changed].iter().all(|change| is_older(*change, now, age))
-}
-
-/// Returns whether the time of a change is known and more than `age` seconds ago.
-fn is_older(change: Option<Time>, now: Time, age: u64) -> bool {
-    let nanoseconds = |time: Time| u128::from(time.seconds) * 1_000_000_000 + u128::from(time.nanoseconds);
-    let age = u128::from(age) * 1_000_000_000;
-    change.is_some_and(|change| nanoseconds(now).checked_sub(nanoseconds(change)).is_some_and(|since| since > age))
 }
 
 fn hash<T: Hash + ?Sized>(value: &T) -> u64 {

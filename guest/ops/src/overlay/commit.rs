@@ -18,8 +18,8 @@ use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::overlay::Transaction;
+use crate::overlay::note::{Note, forget};
 use crate::overlay::plan::{CommitAction, Conflict, Plan, TargetState, moved};
-use crate::overlay::unfinished::{Note, forget};
 use crate::restore;
 
 pub(super) const OPERATION: &str = "commit";
@@ -67,7 +67,7 @@ impl Transaction<'_> {
         let merged = acts.iter().filter(|act| act.is_merged).map(|act| act.path.clone()).collect();
         let takes_several = acts.iter().any(CommitAction::is_no_file_change);
         if takes_several {
-            Note::of(self, args, &chosen).write(base)?;
+            Note::of(self, &args.overlay, args.merge, &chosen).write(base)?;
         }
         let notes = make(base, acts).map_err(|error| take_back(base, error));
         if takes_several && (notes.is_ok() || base.changes().is_empty()) {
