@@ -105,6 +105,75 @@ fn copy_time(from: &Path, to: &Path) {
     File::options().write(true).open(to).unwrap().set_times(FileTimes::new().set_modified(modified)).unwrap();
 }
 
+/// Returns all names in a workspace, and the number of directories that were opened.
+fn names(workspace: &Workspace) -> (String, u64) {
+    let options = CallOptions::default().with_progress(Progress::default());
+    let outcome = workspace.call_with("glob", r#"{"pattern": "**", "limit": 2000, "include_hidden": true}"#, &options);
+    assert!(outcome.ok, "{}", outcome.text);
+    (serde_json::to_string(&outcome).unwrap(), options.progress.opened())
+}
+
+#[test]
+fn directories_that_have_not_changed_are_not_opened() {
+    const DIRECTORIES: usize = 120;
+    let directory = |number: usize| format!("{}/d{number}", number % 4);
+    let write_tree = |root: &Path| {
+        for number in 0..DIRECTORIES {
+            let dir = root.join(directory(number));
+            fs::create_dir_all(&dir).unwrap();
+            (0..3).for_each(|file| fs::write(dir.join(format!("f{file}")), format!("needle {number}\n")).unwrap());
+        }
+    };
+    let Some(fixture) = Fixture::with_tree(write_tree, |builder| builder) else { return };
+    fixture.update();
+    let compared = || {
+        let ((found, opened), (expected, all)) = (names(&fixture.workspace), names(&fixture.without_index));
+        assert_eq!(found, expected);
+        fixture.found(&json!({"pattern": "needle", "output": "content", "limit": 1000}));
+        (opened, all)
+    };
+    let (opened, all) = compared();
+    assert!(all >= DIRECTORIES as u64 && opened < all / 2, "{opened} of {all} directories were opened");
+    let path = |number: usize| fixture.path(&directory(number));
+    let kept = |number: usize, change: &dyn Fn(&Path)| {
+        let modified = fs::metadata(path(number)).unwrap().modified().unwrap();
+        change(&path(number));
+        File::open(path(number)).unwrap().set_times(FileTimes::new().set_modified(modified)).unwrap();
+    };
+    // The last directories, since a walk lists the first ones.
+    kept(119, &|dir| fs::write(dir.join("new"), "needle new\n").unwrap());
+    compared();
+    kept(118, &|dir| fs::remove_file(dir.join("f1")).unwrap());
+    compared();
+    kept(117, &|dir| fs::rename(dir.join("f1"), dir.join("g1")).unwrap());
+    compared();
+    kept(116, &|dir| {
+        fs::remove_file(dir.join("f0")).unwrap();
+        symlink("f1", dir.join("f0")).unwrap();
+    });
+    compared();
+    kept(115, &|dir| {
+        fs::remove_file(dir.join("f0")).unwrap();
+        fs::create_dir(dir.join("f0")).unwrap();
+        fs::write(dir.join("f0/in"), "needle in\n").unwrap();
+    });
+    compared();
+    // Two directories change their names.
+    fs::rename(path(114), fixture.path("aside")).unwrap();
+    fs::rename(path(113), path(114)).unwrap();
+    fs::rename(fixture.path("aside"), path(113)).unwrap();
+    compared();
+    kept(112, &|dir| fs::write(dir.join(".gitignore"), "f*\n").unwrap());
+    compared();
+    kept(111, &|dir| fs::write(dir.join(".agentignore"), "f1\n").unwrap());
+    compared();
+    fs::remove_dir_all(path(110)).unwrap();
+    fs::write(path(110), "needle\n").unwrap();
+    compared();
+    fixture.update();
+    compared();
+}
+
 #[test]
 fn indexed_files_are_not_opened() {
     let Some(fixture) = Fixture::new(|builder| builder) else { return };

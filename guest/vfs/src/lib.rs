@@ -53,7 +53,8 @@ pub trait Filesystem {
     /// Returns whether two handles refer to the same directory.
     fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool>;
 
-    /// Returns the stamp of the regular file `name` in `dir`: two equal stamps mean the same content, if the first one was
+    /// Returns the stamp of the regular file `name` in `dir`, or that of a directory as [`Self::stamp_dir`] does: two equal
+    /// stamps of a file mean the same content, if the first one was
     /// taken more than 2 seconds after the last change. Returns `None` if the backend or the file system does not change
     /// the stamp with every change.
     fn stamp(&self, dir: &Dir, name: &str) -> Option<[u64; 2]> {
@@ -66,6 +67,15 @@ pub trait Filesystem {
     fn stamp_dir(&self, dir: &Dir) -> Option<[u64; 2]> {
         let _ = dir;
         None
+    }
+
+    /// Returns the directory `name` in `dir` with its stamp, without opening it. Its first use opens it, and fails with
+    /// [`Fault::Gone`] if the directory has another stamp then. Returns `None` where [`Self::stamp_dir`] does, and if there is
+    /// no directory.
+    fn unopened_dir(&self, dir: &Dir, name: &str) -> Option<(Dir, [u64; 2])> {
+        let opened = self.open_dir(dir, name).ok()?;
+        let stamp = self.stamp_dir(&opened)?;
+        Some((opened, stamp))
     }
 
     /// Has the file `name` in `dir` no longer change when another process changes the directory below an overlay, which copies

@@ -2,6 +2,7 @@
 //! at the first name that is not UTF-8, would let the host follow links, and requests rights that some hosts do not
 //! know.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use paddock_types::entry::{Kind, Time};
@@ -63,8 +64,7 @@ impl Filesystem for WasiFs {
     }
 
     fn open_dir(&self, dir: &Dir, name: &str) -> FsResult<Dir> {
-        let opened = dir.descriptor()?.open_at(NO_FOLLOW, name, OpenFlags::DIRECTORY, DescriptorFlags::READ);
-        Ok(Dir(Rc::new(opened.map_err(fault)?)))
+        Ok(Dir(Rc::new(open_dir(dir.descriptor()?, name)?)))
     }
 
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
@@ -115,6 +115,12 @@ impl Filesystem for WasiFs {
 
     fn stamp_dir(&self, dir: &Dir) -> Option<[u64; 2]> {
         stamp(dir.descriptor().ok().filter(|_| self.has_stamps)?.metadata_hash().ok()?)
+    }
+
+    fn unopened_dir(&self, dir: &Dir, name: &str) -> Option<(Dir, [u64; 2])> {
+        let stamp = self.stamp(dir, name)?;
+        let unopened = UnopenedDir { above: dir.clone(), name: name.to_owned(), stamp, opened: OnceCell::new() };
+        Some((Dir(Rc::new(unopened)), stamp))
     }
 
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
@@ -232,8 +238,37 @@ pub fn wall_time() -> Time {
 
 impl Dir {
     fn descriptor(&self) -> FsResult<&Descriptor> {
-        self.0.downcast_ref().ok_or(Fault::Gone)
+        match self.0.downcast_ref() {
+            Some(descriptor) => Ok(descriptor),
+            None => self.0.downcast_ref::<UnopenedDir>().ok_or(Fault::Gone)?.descriptor(),
+        }
     }
+}
+
+/// A directory that is opened when it is first used.
+struct UnopenedDir {
+    above: Dir,
+    name: String,
+    stamp: [u64; 2],
+    opened: OnceCell<Descriptor>,
+}
+
+impl UnopenedDir {
+    fn descriptor(&self) -> FsResult<&Descriptor> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = open_dir(self.above.descriptor()?, &self.name)?;
+        // Otherwise what is known of the directory would be taken for what is known of another one.
+        if opened.metadata_hash().ok().and_then(stamp) != Some(self.stamp) {
+            return Err(Fault::Gone);
+        }
+        Ok(self.opened.get_or_init(|| opened))
+    }
+}
+
+fn open_dir(dir: &Descriptor, name: &str) -> FsResult<Descriptor> {
+    dir.open_at(NO_FOLLOW, name, OpenFlags::DIRECTORY, DescriptorFlags::READ).map_err(fault)
 }
 
 impl File {

@@ -66,6 +66,21 @@ pub struct Workspace<'a> {
     pinned_backups: RefCell<Vec<String>>,
 }
 
+impl ListDirectory for Workspace<'_> {
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        self.listings.as_ref().map_or_else(|| self.fs.list(dir), |listings| listings.list(dir))
+    }
+
+    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)> {
+        if let Some(listings) = &self.listings {
+            return listings.open(above, name);
+        }
+        let dir = self.fs.open_dir(above, name)?;
+        let listing = self.fs.list(&dir)?;
+        Ok((dir, listing))
+    }
+}
+
 impl<'a> Workspace<'a> {
     /// Opens a workspace over the preopened directories of `fs`. Fails if there are none.
     pub fn open(fs: &'a dyn Filesystem, policy: &'a Policy) -> Result<Self> {
@@ -119,11 +134,6 @@ impl<'a> Workspace<'a> {
     #[must_use]
     pub fn with_listings(self, listings: Rc<dyn ListDirectory + 'a>) -> Self {
         Self { listings: Some(listings), ..self }
-    }
-
-    /// Returns all entries of a directory for a walk.
-    pub fn list(&self, dir: &Dir) -> FsResult<Listing> {
-        self.listings.as_ref().map_or_else(|| self.fs.list(dir), |listings| listings.list(dir))
     }
 
     /// Returns the absolute paths of the roots.

@@ -6,4 +6,7 @@ use paddock_vfs::{Dir, FsResult, Listing};
 pub trait ListDirectory {
     /// Returns all entries of `dir`, as the file system would.
     fn list(&self, dir: &Dir) -> FsResult<Listing>;
+
+    /// Returns the directory `name` in `above`, which may be opened at its first use, and all of its entries.
+    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)>;
 }

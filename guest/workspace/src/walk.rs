@@ -246,7 +246,11 @@ impl<'w> Walk<'w> {
     }
 
     fn list(&self, dir: &Dir) -> FsResult<Listing> {
-        self.listings.as_ref().map_or_else(|| self.workspace.list(dir), |listings| listings.list(dir))
+        self.listings().list(dir)
+    }
+
+    fn listings(&self) -> &(dyn ListDirectory + 'w) {
+        self.listings.as_deref().unwrap_or(self.workspace)
     }
 
     fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
@@ -277,10 +281,10 @@ impl<'w> Walk<'w> {
         };
         let fs = self.workspace.fs;
         self.has_descended = true;
-        let opened = fs.open_dir(above, &name).and_then(|dir| Ok((self.list(&dir)?, dir)));
+        let opened = self.listings().open(above, &name);
         // A walk that continues below the directory has already counted it.
         let is_new = u64::from(below.start.is_none());
-        let Ok((listing, dir)) = opened else {
+        let Ok((dir, listing)) = opened else {
             self.skipped.unreadable += is_new;
             return;
         };

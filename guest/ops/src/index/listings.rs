@@ -1,6 +1,6 @@
 //! Listings of directories that are in the index, so that a walk need not list them again.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
 use paddock_index::file_table::FileTable;
@@ -52,14 +52,38 @@ enum State<'w> {
     Open(OpenListings<'w>),
 }
 
-impl ListDirectory for KeptListings<'_> {
-    fn list(&self, dir: &Dir) -> FsResult<Listing> {
-        self.known(dir).map_or_else(|| self.fs.list(dir), Ok)
+impl<'w> State<'w> {
+    fn open(&mut self) -> Option<&mut OpenListings<'w>> {
+        match self {
+            Self::Open(open) => Some(open),
+            Self::Closed { .. } | Self::Unused => None,
+        }
     }
 }
 
-impl KeptListings<'_> {
-    fn known(&self, dir: &Dir) -> Option<Listing> {
+impl ListDirectory for KeptListings<'_> {
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        let known = self.open_index().and_then(|mut index| index.find(&Stamp(self.fs.stamp_dir(dir)?)));
+        known.map_or_else(|| self.fs.list(dir), |(_, listing)| Ok(listing))
+    }
+
+    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)> {
+        let known = self.open_index().and_then(|mut index| {
+            let (dir, stamp) = self.fs.unopened_dir(above, name)?;
+            Some((dir, index.find(&Stamp(stamp))?.1))
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let dir = self.fs.open_dir(above, name)?;
+        let listing = self.fs.list(&dir)?;
+        Ok((dir, listing))
+    }
+}
+
+impl<'w> KeptListings<'w> {
+    /// Returns the listings of the index, if there are some, and if enough directories were listed before.
+    fn open_index(&self) -> Option<RefMut<'_, OpenListings<'w>>> {
         let mut state = self.state.borrow_mut();
         if let State::Closed { directories, .. } = &mut *state {
             if *directories > 0 {
@@ -71,9 +95,7 @@ impl KeptListings<'_> {
                 *state = if open.is_empty() { State::Unused } else { State::Open(open) };
             }
         }
-        let State::Open(open) = &mut *state else { return None };
-        let stamp = self.fs.stamp_dir(dir)?;
-        open.find(&Stamp(stamp)).map(|(_, listing)| listing)
+        RefMut::filter_map(state, State::open).ok()
     }
 }
 

@@ -120,4 +120,10 @@ impl ListDirectory for NewListings<'_> {
         self.add(dir, stamp, &listing);
         Ok(listing)
     }
+
+    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)> {
+        let dir = self.fs.open_dir(above, name)?;
+        let listing = self.list(&dir)?;
+        Ok((dir, listing))
+    }
 }

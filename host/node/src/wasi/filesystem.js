@@ -159,15 +159,19 @@ export class Descriptor {
     return this.#directory ? this.#directory.identity : fstatSync(this.#file(), { bigint: true });
   }
 
-  /** Returns the hash of a file's metadata, which contains its mode. */
+  /** Returns the hash of the metadata of a file or directory, which contains its mode. */
   metadataHash() {
-    return attempt(() => metadataHash(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true }), false));
+    return attempt(() => {
+      if (!this.#directory) return metadataHash(fstatSync(this.#file(), { bigint: true }), false);
+      const stat = this.#directory.stat();
+      return metadataHash(stat, this.#directory.recordsChanges(stat.dev));
+    });
   }
 
   /** @param {PathFlags} follow @param {string} name */
   metadataHashAt(follow, name) {
     const stat = this.#statOf(follow, name);
-    return metadataHash(stat, stat.isFile() && this.#dir().recordsChanges(stat.dev));
+    return metadataHash(stat, (stat.isFile() || stat.isDirectory()) && this.#dir().recordsChanges(stat.dev));
   }
 
   /** @param {PathFlags} follow @param {string} name */

@@ -28,7 +28,7 @@ const STAMP = 0o10000n;
  * Returns the value of a metadata hash.
  *
  * @param {BigIntStats} stat
- * @param {boolean} isStamp Whether every change of the file changes its metadata.
+ * @param {boolean} isStamp Whether every change of the file or of the names in the directory changes its metadata.
  * @returns {{lower: bigint, upper: bigint}}
  */
 export function metadataHash({ dev, ino, size, mode, mtimeNs, ctimeNs }, isStamp) {

@@ -70,7 +70,8 @@ fn metadata_hash_at(
     let state = store.data_mut();
     let dir = Arc::clone(&directory(state.filesystem().table.get(&dir)?)?.dir);
     let stat = statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?;
-    let is_stamp = is_regular(&stat) && state.files().stamped_devices.contain(stat.st_dev, &dir, &name);
+    let is_file_or_directory = is_regular(&stat) || is_directory(&stat);
+    let is_stamp = is_file_or_directory && state.files().stamped_devices.contain(stat.st_dev, &dir, &name);
     Ok(hash(&stat, is_stamp))
 }
 
@@ -104,7 +105,7 @@ pub(super) fn set(dir: &Dir, name: &str, mode: Mode) -> Result<(), ErrorCode> {
     let opened = openat(&dir.dir, name, flags, Mode::empty()).map_err(code)?;
     let stat = fstat(&opened).map_err(code)?;
     let is_alone = is_regular(&stat) && stat.st_nlink == 1;
-    if !is_alone && FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+    if !is_alone && !is_directory(&stat) {
         return Err(ErrorCode::NotPermitted);
     }
     // The descriptor is open with `O_PATH`: the current bits may forbid any other open.
@@ -169,6 +170,10 @@ fn open(dir: &Dir, name: &str, access: OFlags) -> OsResult<OwnedFd> {
 
 fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
 /// Sets the owner and group, or only the group if the owner may not be set: an edit of a shared file keeps it
