@@ -171,6 +171,7 @@ impl<'w> SearchScope<'w> {
             max_depth: glob.max_depth,
             exclude: glob::exclusion(&args.exclude, || Term::Exclude.into(), &workspace.root_names())?,
             prefix: glob.prefix.clone(),
+            names_only: args.sort == PathSort::Path,
             ..Options::default()
         };
         let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;

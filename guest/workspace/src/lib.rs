@@ -71,9 +71,9 @@ impl ListDirectory for Workspace<'_> {
         self.listings.as_ref().map_or_else(|| self.fs.list(dir), |listings| listings.list(dir))
     }
 
-    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)> {
+    fn open(&self, above: &Dir, name: &str, names_only: bool) -> FsResult<(Dir, Listing)> {
         if let Some(listings) = &self.listings {
-            return listings.open(above, name);
+            return listings.open(above, name, names_only);
         }
         let dir = self.fs.open_dir(above, name)?;
         let listing = self.fs.list(&dir)?;

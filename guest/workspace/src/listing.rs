@@ -7,6 +7,7 @@ pub trait ListDirectory {
     /// Returns all entries of `dir`, as the file system would.
     fn list(&self, dir: &Dir) -> FsResult<Listing>;
 
-    /// Returns the directory `name` in `above`, which may be opened at its first use, and all of its entries.
-    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)>;
+    /// Returns the directory `name` in `above`, and all of its entries. With `names_only`, the directory may be opened later
+    /// if it has only files.
+    fn open(&self, above: &Dir, name: &str, names_only: bool) -> FsResult<(Dir, Listing)>;
 }

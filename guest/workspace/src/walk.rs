@@ -281,7 +281,7 @@ impl<'w> Walk<'w> {
         };
         let fs = self.workspace.fs;
         self.has_descended = true;
-        let opened = self.listings().open(above, &name);
+        let opened = self.listings().open(above, &name, self.options.names_only);
         // A walk that continues below the directory has already counted it.
         let is_new = u64::from(below.start.is_none());
         let Ok((dir, listing)) = opened else {

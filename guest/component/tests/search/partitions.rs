@@ -217,3 +217,41 @@ proptest! {
         compare(&fs, &mut random, |cursor| Request::Grep(Grep { limit, output, cursor, ..search("a|^b$") }));
     }
 }
+
+/// A command of the agent exchanges directories between the walk of the coordinator and the search of a worker.
+#[test]
+fn no_worker_reads_what_the_rules_of_an_exchanged_directory_hide() {
+    for is_above in [false, true] {
+        let fs = memory();
+        for number in 0..200 {
+            put(&fs, &format!("a/f{number}"), b"text\n");
+        }
+        for (path, text) in
+            [("z/in/shown", "text\n"), ("z/in/hidden", "text\n"), ("y/in/shown", "text\n"), ("y/in/hidden", "secret\n")]
+        {
+            put(&fs, path, text.as_bytes());
+        }
+        put(&fs, "other", b"");
+        let (rules, text) =
+            if is_above { ("y/.agentignore", "in/hidden\n") } else { ("y/in/.agentignore", "hidden\n") };
+        put(&fs, rules, text.as_bytes());
+        let policy = Policy::default();
+        let request = Request::Grep(search("secret"));
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let mut coordinator = coordinate(&workspace, &request).unwrap();
+        let (job, _) = coordinator.job();
+        let mut worker = prepare_worker(&workspace, &job).unwrap();
+        let partitions: Vec<_> = std::iter::from_fn(|| coordinator.next_partition()).collect();
+        assert!(partitions.iter().any(|partition| partition.contains("z/in/hidden")));
+        let top = fs.preopens().remove(0).dir;
+        for (from, to) in [("z", "aside"), ("y", "z"), ("aside", "y")] {
+            fs.rename(&top, from, &top, to).unwrap();
+        }
+        for partition in partitions {
+            let result = worker.search_partition(&partition);
+            coordinator.join(Some(result));
+        }
+        let (answer, _) = reported(&coordinator.finish());
+        assert!(!answer.to_string().contains("secret"), "{answer}");
+    }
+}

@@ -5,12 +5,14 @@ use paddock_types::path::is_at_or_below;
 use std::collections::VecDeque;
 
 use paddock_search::matcher::Matcher;
+use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
-use paddock_vfs::{Dir, FsResult};
+use paddock_vfs::{Dir, Fault, FsResult};
 use paddock_workspace::Workspace;
+use paddock_workspace::ignore_rules::AgentIgnore;
 
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
@@ -142,6 +144,8 @@ pub struct Worker<'w> {
     base: usize,
     /// Open directories from the searched directory down to the last file, each with its relative path.
     ancestors: Vec<(String, Dir)>,
+    /// The rules of these directories: another one than the coordinator has listed can have taken the place of a directory.
+    agent_ignore: AgentIgnore,
 }
 
 impl<'w> Worker<'w> {
@@ -151,12 +155,21 @@ impl<'w> Worker<'w> {
         files.expect_many_files();
         let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
         let rendered_path = resolved.base();
-        Ok(Self { workspace, files, base: rendered_path.len(), rendered_path, ancestors: vec![(String::new(), dir)] })
+        let mut agent_ignore = resolved.agent_ignore.clone();
+        if !resolved.is_root() {
+            agent_ignore.enter(&resolved.name, &dir, workspace.fs)?;
+        }
+        let (base, ancestors) = (rendered_path.len(), vec![(String::new(), dir)]);
+        Ok(Self { workspace, files, rendered_path, base, ancestors, agent_ignore })
     }
 
     fn file(&mut self, path: &str) -> End {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         match self.enter(above) {
+            Ok(_) if self.agent_ignore.denies(name, Kind::File) => {
+                self.files.page.result.skipped.denied += 1;
+                End::Whole
+            }
             Ok(dir) => {
                 self.rendered_path.truncate(self.base);
                 self.rendered_path.push_str(path);
@@ -176,12 +189,17 @@ impl<'w> Worker<'w> {
         }
         while self.ancestors.len() > 1 && self.ancestors.last().is_some_and(|(above, _)| !is_at_or_below(path, above)) {
             self.ancestors.pop();
+            self.agent_ignore.leave();
         }
-        let (above, dir) = self.ancestors.last().ok_or(paddock_vfs::Fault::Gone)?;
+        let (above, dir) = self.ancestors.last().ok_or(Fault::Gone)?;
         let (mut at, mut dir) = (above.clone(), dir.clone());
         let rest = path.get(at.len()..).unwrap_or_default();
         for name in rest.split('/').filter(|name| !name.is_empty()) {
+            if self.agent_ignore.denies(name, Kind::Directory) {
+                return Err(Fault::Access);
+            }
             dir = self.workspace.fs.open_dir(&dir, name)?;
+            self.agent_ignore.enter(name, &dir, self.workspace.fs).map_err(|_| Fault::Access)?;
             if !at.is_empty() {
                 at.push('/');
             }

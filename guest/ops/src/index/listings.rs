@@ -67,16 +67,19 @@ impl ListDirectory for KeptListings<'_> {
         known.map_or_else(|| self.fs.list(dir), |(_, listing)| Ok(listing))
     }
 
-    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)> {
-        let known = self.open_index().and_then(|mut index| {
+    fn open(&self, above: &Dir, name: &str, names_only: bool) -> FsResult<(Dir, Listing)> {
+        let unopened = || {
+            let mut index = RefMut::filter_map(self.state.borrow_mut(), State::open).ok()?;
             let (dir, stamp) = self.fs.unopened_dir(above, name)?;
-            Some((dir, index.find(&Stamp(stamp))?.1))
-        });
-        if let Some(known) = known {
+            let (_, listing) = index.find(&Stamp(stamp))?;
+            // A walk opens the directories in it, which would fail after a change of the directory.
+            listing.entries.iter().all(|entry| entry.kind == Kind::File).then_some((dir, listing))
+        };
+        if names_only && let Some(known) = unopened() {
             return Ok(known);
         }
         let dir = self.fs.open_dir(above, name)?;
-        let listing = self.fs.list(&dir)?;
+        let listing = self.list(&dir)?;
         Ok((dir, listing))
     }
 }

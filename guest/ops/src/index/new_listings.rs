@@ -121,7 +121,7 @@ impl ListDirectory for NewListings<'_> {
         Ok(listing)
     }
 
-    fn open(&self, above: &Dir, name: &str) -> FsResult<(Dir, Listing)> {
+    fn open(&self, above: &Dir, name: &str, _names_only: bool) -> FsResult<(Dir, Listing)> {
         let dir = self.fs.open_dir(above, name)?;
         let listing = self.list(&dir)?;
         Ok((dir, listing))

@@ -17,6 +17,8 @@ pub struct Options {
     pub exclude: Globs,
     /// Names of the only entries to visit, one per level, on the first levels.
     pub prefix: Vec<String>,
+    /// Whether the caller uses only names and types, so that not every directory has to be opened.
+    pub names_only: bool,
     /// Start of the walk; `None` is the top.
     pub start: Option<Start>,
     /// Path, relative to the top, before which the walk ends; `None` is the end.
