@@ -29,6 +29,8 @@ pub struct Transaction<'f> {
     fs: &'f dyn Filesystem,
     policy: &'f Policy,
     overlay: OverlayFs<'f>,
+    /// Whether an interrupted commit is completed.
+    is_recovery: bool,
     /// Guest path of the root whose paths have no prefix.
     workspace: String,
 }
@@ -41,7 +43,7 @@ impl<'f> Transaction<'f> {
 
     /// Opens the overlay whose directory is `top`.
     fn open_at(fs: &'f dyn Filesystem, policy: &'f Policy, top: Dir) -> Result<Self> {
-        Self::of(fs, policy, OverlayFs::open_at(fs, policy, Some(top)))
+        Ok(Self { is_recovery: true, ..Self::of(fs, policy, OverlayFs::open_at(fs, policy, Some(top)))? })
     }
 
     fn of(
@@ -51,7 +53,7 @@ impl<'f> Transaction<'f> {
     ) -> Result<Self> {
         let overlay = overlay.map_err(|fault| failed("open", &fault))?;
         let first = overlay.preopens().into_iter().map(|preopen| preopen.guest_path).next();
-        Ok(Self { fs, policy, overlay, workspace: first.unwrap_or_default() })
+        Ok(Self { fs, policy, overlay, is_recovery: false, workspace: first.unwrap_or_default() })
     }
 
     /// Returns the file system below the overlay.

@@ -26,7 +26,7 @@ pub struct FileRange {
     start: u64,
     size: u64,
     sha256: String,
-    lends_mode: bool,
+    mode: Mode,
 }
 
 impl From<Vec<u8>> for FileContent {
@@ -44,6 +44,18 @@ impl PartialEq for FileContent {
     }
 }
 
+/// The mode of a new file with the content of a stored one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// That of any new file.
+    OfNewFile,
+    /// That of the stored file, which the host transfers when it refuses a rename to that file. The file must be in a
+    /// read-only root: elsewhere the rename would replace it.
+    Lent,
+    /// That of the stored file, if the backend reports and sets modes.
+    Copied,
+}
+
 impl FileContent {
     /// Describes `size` bytes from `start` of the regular file at `location`, or fewer if the file ends before.
     pub fn stored(fs: &dyn Filesystem, location: OpenLocation, start: u64, size: u64) -> FsResult<Self> {
@@ -53,20 +65,22 @@ impl FileContent {
             hash.update(part);
             Ok(())
         })?;
-        Ok(Self::FileRange(FileRange { location, start, size, sha256: hex(&hash.finalize()), lends_mode: false }))
+        Ok(Self::FileRange(FileRange { location, start, size, sha256: hex(&hash.finalize()), mode: Mode::OfNewFile }))
     }
 
-    /// Describes the whole regular file at `location`, whose size and SHA-256 are known. With `lends_mode`, a new file
-    /// with this content gets the mode of the file; the host must support that for the file's read-only root.
-    pub fn known(location: OpenLocation, size: u64, sha256: String, lends_mode: bool) -> Self {
-        Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode })
+    /// Describes the whole regular file at `location`, whose size and SHA-256 are known, and the mode of a new file with
+    /// this content.
+    pub fn known(location: OpenLocation, size: u64, sha256: String, mode: Mode) -> Self {
+        Self::FileRange(FileRange { location, start: 0, size, sha256, mode })
     }
 
-    /// Transfers the mode of the content to the new file at `to`. In WASI only a rename can request this; a rename to a
-    /// read-only file is refused by the host after it has transferred the mode.
+    /// Transfers the mode of the content to the new file at `to`.
     pub fn give_mode(&self, fs: &dyn Filesystem, to: &OpenLocation) {
-        if let Self::FileRange(FileRange { location, lends_mode: true, .. }) = self {
-            drop(to.rename(fs, location));
+        let Self::FileRange(FileRange { location, mode, .. }) = self else { return };
+        match mode {
+            Mode::OfNewFile => {}
+            Mode::Lent => drop(to.rename(fs, location)),
+            Mode::Copied => drop(location.mode(fs).map(|mode| fs.set_mode(&to.dir, &to.name, mode))),
         }
     }
 

@@ -28,7 +28,8 @@ impl OpenLocation {
     /// Removes the entry if it exists.
     pub fn discard(&self, fs: &dyn Filesystem) -> FsResult<()> {
         match fs.unlink(&self.dir, &self.name) {
-            Err(Fault::NotFound) => Ok(()),
+            // A file system that is read-only refuses the removal of a name that does not exist, too.
+            Err(_) if fs.stat(&self.dir, &self.name) == Err(Fault::NotFound) => Ok(()),
             other => other,
         }
     }

@@ -46,6 +46,7 @@ impl Workspace {
     /// `not-found` if no checkpoint has this name.
     pub fn rollback(&self, name: &str) -> Result<(), ToolError> {
         let call = Call::unwatched(true);
+        self.complete_commit()?;
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_rollback(store, name).await)?
     }
 

@@ -6,6 +6,7 @@ use crate::directory::Directory;
 use crate::mount::Mount;
 use crate::operations::named;
 use crate::overlay::OverlayDir;
+use crate::state::StateDir;
 use crate::types::{CommitResult, DiffResult, Difference, EntryKind, ErrorCode, ToolError};
 #[cfg(unix)]
 use crate::wasi::is_name;
@@ -82,8 +83,24 @@ impl Workspace {
     ///
     /// `not-found` if nothing differs at one of the paths.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
+        self.complete_commit()?;
         let call = Call::unwatched(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_discard(store, paths).await)?
+    }
+
+    /// Completes a commit of an overlay that was cut off, before an operation that takes changes from the overlay: half of the
+    /// commit would remain.
+    pub(crate) fn complete_commit(&self) -> Result<(), ToolError> {
+        let Some(overlay) = self.overlay_dir() else { return Ok(()) };
+        let state = overlay.base_state().get()?;
+        if !state.map_or(Ok(false), |state| StateDir::has_journal(&state))? {
+            return Ok(());
+        }
+        let guests = self.guests();
+        let mounts = guests.roots.for_commit(overlay, &guests.budget(None))?;
+        guests.run_with(&mounts.base, guests.budget(None), &Call::unwatched(true), async |guest, store| {
+            guest.session(&mut *store)?.call_recover(store).await
+        })?
     }
 }
 

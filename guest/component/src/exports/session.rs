@@ -70,6 +70,12 @@ impl session::Guest for Component {
         commit.map(Convert::lower).map_err(Convert::lower)
     }
 
+    fn recover() -> std::result::Result<(), types::Error> {
+        let recovered =
+            over_base(|overlay| paddock_ops::open(overlay.base(), overlay.policy(), Access::Change).map(drop));
+        recovered.map_err(Convert::lower)
+    }
+
     fn settle(merged: Vec<String>) -> std::result::Result<(), types::Error> {
         with_overlay(|overlay| overlay.settle(&merged)).map_err(Convert::lower)
     }

@@ -201,3 +201,27 @@ fn a_record_that_cannot_be_read_is_set_aside() {
     assert!(!tree_of(&memory).contains_key("k"));
     assert_eq!(recover(&memory, &policy()).map_err(|error| error.code), Ok::<_, Code>(()));
 }
+
+/// A rule forbids what the second step makes, and the first one would have removed entries that no backup brings back.
+#[test]
+fn a_commit_that_fails_removes_nothing() {
+    for with_backups in [true, false] {
+        let memory = fixture();
+        put_absolute_link(&memory);
+        work(&memory, "write_file", json!({"path": "n", "content": "new\n"}));
+        work(&memory, "delete", json!({"path": "l"}));
+        work(&memory, "write_file", json!({"path": "l", "content": "file\n"}));
+        work(&memory, "delete", json!({"path": "b.txt"}));
+        put(&memory, ".agentignore", "n\n");
+        let before = tree_of(&memory);
+        let mut policy = policy();
+        policy.rules.backups.enabled = with_backups;
+        let fs = over(&memory);
+        assert!(committed_as(&fs, &policy).is_err());
+        assert_eq!((tree_of(&memory), is_noted(&memory)), (before, false));
+    }
+}
+
+fn put_absolute_link(memory: &MemoryFs) {
+    memory.symlink(&memory.preopens().remove(0).dir, "l", "/etc/hosts").unwrap();
+}

@@ -2,6 +2,8 @@
 
 use paddock_ops::overlay::Transaction;
 use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::open_location::OpenLocation;
+use paddock_vfs::{Filesystem, copy_remove};
 use serde_json::{Value, json};
 
 use crate::tree::tree_of;
@@ -113,4 +115,30 @@ fn a_merge_is_based_on_the_text_that_was_changed() {
     overwrite(&memory, "d/x.txt", &text("A", "9"));
     assert!(commit(&over(&memory), &["d"], true).unwrap().conflicts.is_empty());
     assert_eq!(tree_of(&memory)["d/x.txt"].1, text("A", "IX").into_bytes());
+}
+
+/// The directories of the overlay above a file are empty after its commit or its discard.
+#[test]
+fn directories_that_others_remove_do_not_come_back() {
+    for is_committed in [true, false] {
+        let memory = fixture();
+        work(&memory, "write_file", json!({"path": "d/e/f.txt", "content": "mine\n"}));
+        work(&memory, "write_file", json!({"path": "other.txt", "content": "other\n"}));
+        let (fs, paths) = (over(&memory), ["d/e/f.txt".to_owned()]);
+        if is_committed {
+            commit(&fs, &["d/e/f.txt"], false).unwrap();
+        } else {
+            Transaction::open(&fs, &policy()).unwrap().discard(&paths).unwrap();
+        }
+        remove_all(&memory, "d");
+        assert_eq!(differences(&memory), ["other.txt"]);
+        assert!(!merged_tree(&memory).contains_key("d"));
+        commit(&fs, &[], false).unwrap();
+        assert!(!tree_of(&memory).contains_key("d"));
+    }
+}
+
+fn remove_all(memory: &MemoryFs, name: &str) {
+    let top = OpenLocation { dir: memory.preopens().remove(0).dir, name: name.to_owned() };
+    copy_remove::remove(memory, &top).unwrap();
 }

@@ -160,7 +160,12 @@ impl<'w> OpenListings<'w> {
     pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, Listing)> {
         let place = *self.places.get(usize::try_from(self.table.get(stamp)?).ok()?)?;
         let (unnamed, entries) = read_record(self.record(place)?)?;
-        let entries = entries.map(|(code, name)| Some(DirEntry { name: name.to_owned(), kind: kind(code)? }));
+        // No directory has other names, and no host returns them.
+        let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('/');
+        let entry = |(code, name): (u8, &str)| {
+            Some(DirEntry { name: is_name(name).then(|| name.to_owned())?, kind: kind(code)? })
+        };
+        let entries = entries.map(entry);
         let entries = entries.collect::<Option<Vec<_>>>()?;
         Some((usize::from(place.file), Listing { entries, unnamed: u64::from(unnamed), unreadable: 0 }))
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use paddock_index::listings::ListingsBuilder;
 use paddock_index::segment::Stamp;
-use paddock_vfs::{Dir, Filesystem, FsResult, Listing};
+use paddock_vfs::{Dir, Filesystem, FsResult, Listing, Stat};
 use paddock_workspace::Workspace;
 use paddock_workspace::listing::ListDirectory;
 
@@ -92,15 +92,14 @@ impl<'w> NewListings<'w> {
         (!new.is_empty()).then(|| (new.len(), new.finish()))
     }
 
-    /// Adds a listing if the directory has had the stamp for long enough.
-    fn add(&self, dir: &Dir, stamp: [u64; 2], listing: &Listing) {
+    /// Adds a listing if the last change of the directory was long enough ago.
+    fn add(&self, stamp: [u64; 2], stat: &Stat, listing: &Listing) {
         let state = &mut *self.state.borrow_mut();
         let (Ok(unnamed), 0) = (u32::try_from(listing.unnamed), listing.unreadable) else { return };
         if state.new.bytes() >= state.max_bytes || state.new.is_full() {
             return;
         }
-        let Ok(stat) = self.fs.stat_dir(dir) else { return };
-        if is_settled(&stat, self.fs.now(), self.age) && self.fs.stamp_dir(dir) == Some(stamp) {
+        if is_settled(stat, self.fs.now(), self.age) {
             let mut entries: Vec<_> = listing.entries.iter().collect();
             // A walk sorts them.
             entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -111,19 +110,24 @@ impl<'w> NewListings<'w> {
 }
 
 impl ListDirectory for NewListings<'_> {
+    /// Lists the top of the walk, which is not added: its age is not known.
     fn list(&self, dir: &Dir) -> FsResult<Listing> {
-        let Some(stamp) = self.fs.stamp_dir(dir) else { return self.fs.list(dir) };
-        if let Some(listing) = self.state.borrow_mut().known(&Stamp(stamp)) {
-            return Ok(listing);
-        }
-        let listing = self.fs.list(dir)?;
-        self.add(dir, stamp, &listing);
-        Ok(listing)
+        self.fs.list(dir)
     }
 
     fn open(&self, above: &Dir, name: &str, _names_only: bool) -> FsResult<(Dir, Listing)> {
         let dir = self.fs.open_dir(above, name)?;
-        let listing = self.list(&dir)?;
+        let Some(stamp) = self.fs.stamp_dir(&dir) else { return self.fs.list(&dir).map(|listing| (dir, listing)) };
+        if let Some(listing) = self.state.borrow_mut().known(&Stamp(stamp)) {
+            return Ok((dir, listing));
+        }
+        let listing = self.fs.list(&dir)?;
+        // By name, because hosts report another time as that of the change of metadata for an open directory.
+        if let Ok(stat) = self.fs.stat(above, name)
+            && self.fs.unopened_dir(above, name).is_some_and(|(_, now)| now == stamp)
+        {
+            self.add(stamp, &stat, &listing);
+        }
         Ok((dir, listing))
     }
 }

@@ -6,6 +6,7 @@
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
+use paddock_types::path::is_at_or_below;
 use paddock_types::request::Restore;
 use paddock_types::response::Change;
 use paddock_vfs::content::FileContent;
@@ -94,10 +95,20 @@ pub(super) fn make(base: &Workspace<'_>, acts: Vec<CommitAction>) -> Result<Vec<
     if !acts.iter().any(CommitAction::changes_kind) {
         return batch(base, &acts, |_| true, |_| true);
     }
+    check(base, &acts)?;
     let mut notes =
         batch(base, &acts, |act| matches!(act.make, TargetState::Nothing) || act.changes_kind(), |_| false)?;
     notes.extend(batch(base, &acts, |_| false, |act| !matches!(act.make, TargetState::Nothing))?);
     Ok(notes)
+}
+
+/// Fails if a rule forbids a part of the second step, before the first one removes anything. Paths below an entry that makes
+/// way cannot be resolved yet.
+fn check(base: &Workspace<'_>, acts: &[CommitAction]) -> Result<()> {
+    let making_way: Vec<_> = acts.iter().filter(|act| act.changes_kind()).map(|act| act.path.as_str()).collect();
+    let is_below = |path: &str| making_way.iter().any(|above| path != *above && is_at_or_below(path, above));
+    let mut checked = acts.iter().filter(|act| !is_below(&act.path));
+    checked.try_for_each(|act| base.check_change(&resolve(base, &act.path)?, OPERATION))
 }
 
 /// Removes entries at some paths and creates entries at others, with one backup record.
@@ -184,14 +195,17 @@ fn take_back(base: &Workspace<'_>, error: Error) -> Error {
     if base.changes().is_empty() {
         return error;
     }
-    let undone = restore::run(base, &Restore { backup: base.backup(), ..Restore::default() });
-    match undone {
-        Ok(_) => {
-            base.take_changes();
-            error
-        }
-        Err(_) => error
-            .and_then("undoing the partial change failed too")
-            .hint("a later call makes the rest of it, or `paddock restore` undoes it"),
+    let changed: Vec<String> = base.changes().iter().map(|change| change.path.clone()).collect();
+    // Without a backup of this commit, the last change before it would be undone.
+    let undone = base.backup().map(|backup| {
+        let args = Restore { backup: Some(backup), ..Restore::default() };
+        restore::run(base, &args).is_ok_and(|undone| changed.iter().all(|path| undone.restored.contains(path)))
+    });
+    if undone == Some(true) {
+        base.take_changes();
+        return error;
     }
+    error
+        .and_then("a part of the commit is made, and cannot be undone as a whole")
+        .hint("no change is made in the workspace before the commit is complete: remove the cause, and call again")
 }

@@ -140,7 +140,7 @@ impl Transaction<'_> {
     /// other kinds.
     pub(super) fn old_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
         match &difference.was {
-            Some(BaseEntry::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
+            Some(BaseEntry::Link { target: Some(target), .. }) => Ok(Some(target.clone().into_bytes())),
             Some(BaseEntry::File { size, .. }) => match self.overlay.origin_location(difference) {
                 Err(Fault::NotFound) => self.read(self.overlay.base_location(difference)?, *size).map(Some),
                 location => self.read(location?, *size).map(Some),

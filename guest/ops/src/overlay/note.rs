@@ -121,7 +121,7 @@ fn version(difference: &Difference) -> String {
 pub(super) fn base_version(entry: &BaseEntry) -> Option<String> {
     match entry {
         BaseEntry::File { .. } | BaseEntry::Directory { .. } => None,
-        BaseEntry::Link { target } => Some(link(target.as_deref())),
+        BaseEntry::Link { target, changed } => Some(format!("{}{changed:?}", link(target.as_deref()))),
         BaseEntry::Other => Some("other".to_owned()),
     }
 }

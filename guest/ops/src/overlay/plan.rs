@@ -3,7 +3,7 @@
 use paddock_text::diff;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
-use paddock_vfs::content::FileContent;
+use paddock_vfs::content::{FileContent, Mode};
 use paddock_vfs::overlay::whiteouts::BaseEntry;
 use paddock_vfs::overlay::{Difference, Is};
 use paddock_vfs::{Fault, FsResult};
@@ -97,8 +97,8 @@ impl Transaction<'_> {
             Some(Is::Directory) => TargetState::Directory,
             Some(Is::Link { target: Some(target) }) => TargetState::Link(target.clone()),
             Some(Is::File { size, sha256 }) => {
-                let (location, lends) = (self.overlay.upper_location(difference)?, self.policy.host.lends_modes);
-                TargetState::File(FileContent::known(location, *size, sha256.clone(), lends))
+                let location = self.overlay.upper_location(difference)?;
+                TargetState::File(FileContent::known(location, *size, sha256.clone(), self.mode()))
             }
             Some(Is::Link { target: None } | Is::Other) => return Err(Fault::Unsupported),
         };
@@ -107,6 +107,15 @@ impl Transaction<'_> {
             _ => None,
         };
         Ok(CommitAction { path: self.path(difference), now: now.map(BaseEntry::kind), sha256, make, is_merged: false })
+    }
+
+    /// Returns which mode a committed file gets. A recovery has opened the overlay in the state directory, which is writable.
+    fn mode(&self) -> Mode {
+        match (self.is_recovery, self.policy.host.lends_modes) {
+            (true, _) => Mode::Copied,
+            (false, true) => Mode::Lent,
+            (false, false) => Mode::OfNewFile,
+        }
     }
 
     /// Returns the merged file, if all three versions are text and the two sides changed different lines.

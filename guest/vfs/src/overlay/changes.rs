@@ -319,7 +319,7 @@ impl Walk<'_, '_> {
 pub(super) fn is_same(was: &BaseEntry, is: Option<&Is>) -> bool {
     match (was, is) {
         (BaseEntry::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,
-        (BaseEntry::Link { target: Some(was) }, Some(Is::Link { target: Some(target) })) => was == target,
+        (BaseEntry::Link { target: Some(was), .. }, Some(Is::Link { target: Some(target) })) => was == target,
         _ => false,
     }
 }

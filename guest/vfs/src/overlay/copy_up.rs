@@ -116,7 +116,7 @@ impl OverlayFs<'_> {
                 let upper = self.make_upper(node)?;
                 self.inner.symlink(&upper, name, &target)?;
                 self.inner.sync_dir(&upper)?;
-                Ok(BaseEntry::Link { target: Some(target) })
+                Ok(BaseEntry::Link { target: Some(target), changed: None })
             }
             Kind::Directory | Kind::Other => Err(Fault::Unsupported),
         }

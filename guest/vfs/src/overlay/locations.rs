@@ -79,7 +79,27 @@ impl OverlayFs<'_> {
     pub fn take_back(&self, difference: &Difference) -> FsResult<()> {
         self.discard_whiteout(difference)?;
         self.discard(ORIGIN, difference)?;
-        self.discard(UPPER, difference)
+        self.discard(UPPER, difference)?;
+        self.discard_empty_above(difference)
+    }
+
+    /// Removes the empty upper directories above a name that the base has too: they would become new directories if somebody
+    /// removed those of the base.
+    fn discard_empty_above(&self, difference: &Difference) -> FsResult<()> {
+        let mut above = difference.clone();
+        while above.path.pop().is_some() && !above.path.is_empty() {
+            let in_base = self.base_location(&above).and_then(|at| self.inner.open_dir(&at.dir, &at.name));
+            let Ok(location) = self.location(UPPER, &above) else { continue };
+            if in_base.is_err() {
+                break;
+            }
+            match self.inner.remove_dir(&location.dir, &location.name) {
+                Err(Fault::NotEmpty) => break,
+                Err(Fault::NotFound | Fault::NotDirectory) | Ok(()) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
     }
 
     /// Removes the whiteout of a name, and those of names below it, which the whiteout of a directory hides.

@@ -14,7 +14,7 @@ use crate::bytes::{digest, read_up_to};
 use crate::open_location::OpenLocation;
 use crate::overlay::node::{Node, Whiteouts};
 use crate::overlay::{GONE, OverlayFs};
-use crate::{Dir, Fault, FsResult, Open};
+use crate::{Dir, Fault, FsResult, Open, Stat};
 
 pub(super) const AT: &str = "at";
 pub(super) const IN: &str = "in";
@@ -43,6 +43,9 @@ pub enum BaseEntry {
     Link {
         /// Target of the link; `None` if the backend hides it.
         target: Option<String>,
+        /// Seconds and nanoseconds of the last change of the link, in place of a target that is hidden.
+        #[serde(default)]
+        changed: Option<(u64, u32)>,
     },
     /// A FIFO, socket or device.
     Other,
@@ -154,7 +157,11 @@ impl OverlayFs<'_> {
         Ok(match stat.kind {
             Kind::File => BaseEntry::File { size: stat.size, sha256: self.digest_if_readable(base, name)? },
             Kind::Directory => BaseEntry::Directory { sha256: self.digest_tree(&fs.open_dir(base, name)?)? },
-            Kind::Link => BaseEntry::Link { target: fs.read_link(base, name).ok() },
+            Kind::Link => {
+                let target = fs.read_link(base, name).ok();
+                let changed = if target.is_none() { last_change(&stat) } else { None };
+                BaseEntry::Link { target, changed }
+            }
             Kind::Other => BaseEntry::Other,
         })
     }
@@ -185,7 +192,10 @@ impl OverlayFs<'_> {
                     }
                     Kind::Directory => ahead.push(self.inner.open_dir(&dir, &entry.name)?),
                     Kind::Link => {
-                        let target = self.inner.read_link(&dir, &entry.name).unwrap_or_default();
+                        let target = match self.inner.read_link(&dir, &entry.name) {
+                            Ok(target) => target,
+                            Err(_) => format!("{:?}", last_change(&self.inner.stat(&dir, &entry.name)?)),
+                        };
                         hash.update(format!("{} {target}", target.len()));
                     }
                     Kind::Other => {}
@@ -194,6 +204,10 @@ impl OverlayFs<'_> {
         }
         Ok(hex(&hash.finalize()))
     }
+}
+
+fn last_change(stat: &Stat) -> Option<(u64, u32)> {
+    stat.changed.or(stat.modified).map(|time| (time.seconds, time.nanoseconds))
 }
 
 /// Returns the error for content of the overlay's directory that this code cannot have written.

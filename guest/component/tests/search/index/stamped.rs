@@ -187,7 +187,8 @@ impl Filesystem for Stamped {
     }
 
     fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
-        Ok(self.with_changed(self.inner.stat(dir, name)?, self.inode(dir, name)))
+        let directory = self.inner.open_dir(dir, name).ok().map(|dir| Rc::as_ptr(&dir.0).cast::<()>() as usize);
+        Ok(self.with_changed(self.inner.stat(dir, name)?, directory.or_else(|| self.inode(dir, name))))
     }
 
     fn stat_file(&self, file: &File) -> FsResult<Stat> {
