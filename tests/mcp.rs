@@ -696,33 +696,38 @@ fn a_subscriber_is_notified_of_what_others_change() {
         assert_eq!(client.request(id, "resources/subscribe", json!({"uri": uri}))["result"], json!({}));
     }
     assert!(client.is_silent());
+    // In one step, because a check could see a file that is empty for a moment.
+    let put = |path: &str, content: &str| {
+        let new = root.join(".new");
+        fs::write(&new, content).and_then(|()| fs::rename(&new, root.join(path))).unwrap();
+    };
     // The first change keeps the size; the second is deep below a directory.
-    fs::write(root.join("a.txt"), "two").unwrap();
+    put("a.txt", "two");
     assert_eq!(client.updated().0, "file:///a.txt");
-    fs::write(root.join("dir/deep/b.txt"), "two").unwrap();
+    put("dir/deep/b.txt", "two");
     assert_eq!(client.updated().0, "file:///dir");
     // A new modification time alone is not a change of a file.
-    fs::write(root.join("a.txt"), "two").unwrap();
+    fs::File::open(root.join("a.txt")).unwrap().set_modified(std::time::SystemTime::now()).unwrap();
     assert!(client.is_silent());
     // A change by the client's own call, and a file that is removed and created again.
     client.call(5, "write_file", json!({"path": "a.txt", "content": "three"}));
     assert_eq!(client.updated().0, "file:///a.txt");
     fs::remove_file(root.join("a.txt")).unwrap();
     assert_eq!(client.updated().0, "file:///a.txt");
-    fs::write(root.join("a.txt"), "three").unwrap();
+    put("a.txt", "three");
     assert_eq!(client.updated().0, "file:///a.txt");
 
     assert_eq!(client.request(6, "resources/unsubscribe", json!({"uri": "file:///a.txt"}))["result"], json!({}));
-    fs::write(root.join("a.txt"), "four").unwrap();
+    put("a.txt", "four");
     assert!(client.is_silent());
     // The other subscription continues until it ends too.
-    fs::write(root.join("dir/c.txt"), "").unwrap();
+    put("dir/c.txt", "");
     assert_eq!(client.updated().0, "file:///dir");
     client.request(7, "resources/unsubscribe", json!({"uri": "file:///dir"}));
-    fs::write(root.join("dir/d.txt"), "").unwrap();
+    put("dir/d.txt", "");
     assert!(client.is_silent());
     client.request(8, "resources/subscribe", json!({"uri": "file:///dir"}));
-    fs::write(root.join("dir/e.txt"), "").unwrap();
+    put("dir/e.txt", "");
     assert_eq!(client.updated().0, "file:///dir");
     client.close();
 }
