@@ -323,7 +323,7 @@ fn a_change_of_an_overlay_that_stays_cut_off_is_tried_once() {
     assert_eq!(lines.iter().filter(is_reported).count(), 1, "{lines:?}");
 }
 
-/// Somebody has made the directory immutable, so that the change can neither be completed nor undone.
+/// The directory of the change is immutable, so that the change can neither be completed nor undone.
 #[test]
 fn no_call_shows_a_change_whose_recovery_fails() {
     let home = TempDir::new().unwrap();

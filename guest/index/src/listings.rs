@@ -22,8 +22,8 @@ const DIRECTORY_BYTES: usize = 20;
 /// Number of directories and bytes of records at which a file is full.
 const MAX_DIRECTORIES: usize = 1 << 16;
 const MAX_RECORD_BYTES: usize = 4 * 1024 * 1024;
-/// Maximum size of the records of a file: the last one begins before the file is full.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum size of the records of a file: the last one begins before the file is full. With the table, a reader takes the file.
+const MAX_BYTES: usize = 60 * 1024 * 1024;
 
 /// A file of listings that is being made.
 #[derive(Default)]
@@ -54,7 +54,7 @@ impl ListingsBuilder {
     }
 
     /// Adds a directory with the number of its names that are not UTF-8, and the type and name of each other entry. A
-    /// listing of more than 60 MiB is not added.
+    /// listing of more than 56 MiB is not added.
     pub fn add<'e>(&mut self, stamp: Stamp, unnamed: u32, entries: impl Iterator<Item = (u8, &'e str)>) {
         let start = self.records.len();
         self.records.extend_from_slice(&[0; 4]);

@@ -26,17 +26,15 @@ pub fn with_listings(workspace: Workspace<'_>) -> Workspace<'_> {
 /// Returns the workspace as [`with_listings`] does. Walks list this number of directories before they use the index: zero
 /// serves for tests with few directories.
 pub fn with_listings_after(workspace: Workspace<'_>, directories: u32) -> Workspace<'_> {
-    if !workspace.policy.index.enabled || workspace.state.is_none() {
-        return workspace;
-    }
-    let Some(segments) = Segments::open(&workspace) else { return workspace };
+    let Some(state_dir) = workspace.state.clone().filter(|_| workspace.policy.index.enabled) else { return workspace };
     let (fs, max_directories) = (workspace.fs, max_files(&workspace));
-    let state = RefCell::new(State::Closed { segments, directories });
-    workspace.with_listings(Rc::new(KeptListings { fs, max_directories, state }))
+    let state = RefCell::new(State::Closed { directories });
+    workspace.with_listings(Rc::new(KeptListings { fs, state_dir, max_directories, state }))
 }
 
 struct KeptListings<'w> {
     fs: &'w dyn Filesystem,
+    state_dir: Dir,
     max_directories: usize,
     state: RefCell<State<'w>>,
 }
@@ -44,7 +42,6 @@ struct KeptListings<'w> {
 enum State<'w> {
     /// The index is opened after this number of directories.
     Closed {
-        segments: Segments<'w>,
         directories: u32,
     },
     /// The index has no listings.
@@ -88,15 +85,14 @@ impl<'w> KeptListings<'w> {
     /// Returns the listings of the index, if there are some, and if enough directories were listed before.
     fn open_index(&self) -> Option<RefMut<'_, OpenListings<'w>>> {
         let mut state = self.state.borrow_mut();
-        if let State::Closed { directories, .. } = &mut *state {
+        if let State::Closed { directories } = &mut *state {
             if *directories > 0 {
                 *directories -= 1;
                 return None;
             }
-            if let State::Closed { segments, .. } = std::mem::replace(&mut *state, State::Unused) {
-                let open = OpenListings::open(segments, self.max_directories);
-                *state = if open.is_empty() { State::Unused } else { State::Open(open) };
-            }
+            let segments = Segments::open_in(self.fs, &self.state_dir);
+            let open = segments.map(|segments| OpenListings::open(segments, self.max_directories));
+            *state = open.filter(|open| !open.is_empty()).map_or(State::Unused, State::Open);
         }
         RefMut::filter_map(state, State::open).ok()
     }

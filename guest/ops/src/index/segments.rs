@@ -45,8 +45,12 @@ pub struct OpenSegment {
 impl<'w> Segments<'w> {
     /// Opens the directory of the index, if it exists.
     pub fn open(workspace: &Workspace<'w>) -> Option<Self> {
-        let dir = workspace.fs.open_dir(workspace.state.as_ref()?, DIRECTORY).ok()?;
-        Some(Self { fs: workspace.fs, dir })
+        Self::open_in(workspace.fs, workspace.state.as_ref()?)
+    }
+
+    /// Opens the directory of the index in a state directory, if it exists.
+    pub fn open_in(fs: &'w dyn Filesystem, state: &Dir) -> Option<Self> {
+        Some(Self { fs, dir: fs.open_dir(state, DIRECTORY).ok()? })
     }
 
     /// Opens the directory of the index, and creates it if it does not exist.
