@@ -1,84 +1,98 @@
 //! Numbers by the stamps of files. A call that uses an index of a million files reads all of their stamps, so that a file
-//! takes 20 bytes.
+//! takes 24 bytes.
+
+use std::cell::Cell;
 
 use crate::segment::Stamp;
 
 /// Minimum number of slots.
 const MIN_SLOTS: usize = 8;
+/// A slot without a file.
+const FREE: u32 = u32::MAX;
 
 /// Numbers by the stamps of files.
 pub struct FileTable {
-    /// Each number is in the first free slot from that of its key. A fifth of the slots is free.
-    slots: Vec<Slot>,
-    len: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Slot {
-    key: Key,
-    number: u32,
+    /// The files in the order in which they were inserted.
+    files: Vec<(Key, u32)>,
+    /// For each file its index, in the first free slot from that of its key. At least half of the slots are free.
+    slots: Vec<u32>,
+    /// Index of the file that is requested next if they are requested in the order in which they were inserted.
+    next: Cell<usize>,
 }
 
 /// The first 96 bits of a stamp, which is a hash: two of a million files have equal ones with a probability of 2^-57.
 type Key = [u32; 3];
 
-/// A slot without a number.
-const FREE: Slot = Slot { key: [0; 3], number: FileTable::NONE };
-
 impl FileTable {
-    /// A number that is not stored.
-    pub const NONE: u32 = u32::MAX;
-
     /// Creates a table with room for a number of files. It grows if there are more.
     pub fn with_capacity(files: usize) -> Self {
-        Self { slots: vec![FREE; (files + files / 4).max(MIN_SLOTS)], len: 0 }
+        let slots = vec![FREE; (files * 2).max(MIN_SLOTS)];
+        Self { files: Vec::with_capacity(files), slots, next: Cell::new(0) }
     }
 
     /// Returns the number of files.
     pub fn len(&self) -> usize {
-        self.len
+        self.files.len()
     }
 
     /// Returns whether there are no files.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.files.is_empty()
     }
 
     /// Returns the number of a file.
     pub fn get(&self, stamp: &Stamp) -> Option<u32> {
-        let slot = self.slots.get(self.position(key(stamp)))?;
-        (slot.number != Self::NONE).then_some(slot.number)
+        let key = key(stamp);
+        let is_next = self.files.get(self.next.get()).is_some_and(|(next, _)| *next == key);
+        let index = if is_next { self.next.get() } else { self.slot(key).1? };
+        self.next.set(index + 1);
+        Some(self.files.get(index)?.1)
     }
 
-    /// Sets the number of a file, which is not [`Self::NONE`].
+    /// Sets the number of a file.
     pub fn insert(&mut self, stamp: &Stamp, number: u32) {
-        if (self.len + 1) * 5 > self.slots.len() * 4 {
+        let key = key(stamp);
+        let (slot, index) = self.slot(key);
+        if let Some(file) = index.and_then(|index| self.files.get_mut(index)) {
+            file.1 = number;
+            return;
+        }
+        self.fill(slot, self.files.len());
+        self.files.push((key, number));
+        if self.files.len() * 2 > self.slots.len() {
             self.grow();
         }
-        self.put(Slot { key: key(stamp), number });
     }
 
     fn grow(&mut self) {
-        let larger = Self::with_capacity(self.slots.len() * 3 / 2);
-        let smaller = std::mem::replace(self, larger);
-        smaller.slots.into_iter().filter(|slot| slot.number != Self::NONE).for_each(|slot| self.put(slot));
-    }
-
-    fn put(&mut self, new: Slot) {
-        let position = self.position(new.key);
-        if let Some(slot) = self.slots.get_mut(position) {
-            self.len += usize::from(slot.number == Self::NONE);
-            *slot = new;
+        self.slots = vec![FREE; self.slots.len() * 2];
+        for index in 0..self.files.len() {
+            let Some((key, _)) = self.files.get(index) else { return };
+            let (slot, _) = self.slot(*key);
+            self.fill(slot, index);
         }
     }
 
-    /// Returns the position of the slot with a key, or of the free slot for it.
-    fn position(&self, key: Key) -> usize {
+    fn fill(&mut self, slot: usize, index: usize) {
+        if let (Some(slot), Ok(index)) = (self.slots.get_mut(slot), u32::try_from(index)) {
+            *slot = index;
+        }
+    }
+
+    /// Returns the slot of a key and the index of its file; without this file, the slot for it.
+    fn slot(&self, key: Key) -> (usize, Option<usize>) {
         let [first, ..] = key;
         let start = ((u64::from(first) * self.slots.len() as u64) >> 32) as usize;
-        let is_end = |slot: &Slot| slot.number == Self::NONE || slot.key == key;
-        let from = |start: usize| self.slots.get(start..)?.iter().position(is_end).map(|distance| start + distance);
-        from(start).or_else(|| from(0)).unwrap_or(start)
+        let slots = self.slots.iter().enumerate();
+        for (slot, index) in slots.clone().skip(start).chain(slots.take(start)) {
+            if *index == FREE {
+                return (slot, None);
+            }
+            if self.files.get(*index as usize).is_some_and(|(own, _)| *own == key) {
+                return (slot, Some(*index as usize));
+            }
+        }
+        (start, None)
     }
 }
 

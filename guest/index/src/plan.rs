@@ -45,11 +45,11 @@ impl Plan {
 
     /// Returns the plan with the conditions of the fewest trigrams, as many as the limit allows.
     fn bounded(self) -> Self {
-        if self.gram_set().len() <= MAX_GRAMS {
+        if self.grams().len() <= MAX_GRAMS {
             return self;
         }
         let Self::All(plans) = self else { return Self::Any };
-        let sizes: Vec<usize> = plans.iter().map(|plan| plan.gram_set().len()).collect();
+        let sizes: Vec<usize> = plans.iter().map(|plan| plan.grams().len()).collect();
         let (mut fitting, mut count) = (Vec::new(), 0);
         for size in 1..=MAX_GRAMS {
             for (plan, _) in plans.iter().zip(&sizes).filter(|(_, own)| **own == size) {
@@ -62,22 +62,19 @@ impl Plan {
         Self::all(fitting)
     }
 
-    /// Returns the hashes of the plan, each once.
+    /// Returns the hashes of the plan in ascending order, each once.
     pub fn grams(&self) -> Vec<u16> {
-        let grams = self.gram_set();
-        (0..=u16::MAX).filter(|gram| grams.contains(usize::from(*gram))).collect()
-    }
-
-    fn gram_set(&self) -> NumberSet {
-        let mut grams = NumberSet::none(usize::from(u16::MAX) + 1);
+        let mut grams = Vec::new();
         self.collect(&mut grams);
+        grams.sort_unstable();
+        grams.dedup();
         grams
     }
 
-    fn collect(&self, grams: &mut NumberSet) {
+    fn collect(&self, grams: &mut Vec<u16>) {
         match self {
             Self::Any => {}
-            Self::Gram(gram) => grams.insert(usize::from(*gram)),
+            Self::Gram(gram) => grams.push(*gram),
             Self::All(plans) | Self::One(plans) => plans.iter().for_each(|plan| plan.collect(grams)),
         }
     }
@@ -142,7 +139,7 @@ fn add(parts: &mut Vec<Plan>, plan: Plan) {
     }
 }
 
-/// A set of numbers below a bound: groups of a segment, or hashes of trigrams.
+/// A set of numbers below a bound: groups of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberSet {
     words: Vec<u64>,

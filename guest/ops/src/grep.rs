@@ -21,11 +21,13 @@ use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use crate::operation::{ChangingOperation, Operation};
 use crate::recorder::Recorder;
 
+mod directories;
 mod file;
 pub(super) mod near;
 mod page;
 pub mod partitions;
 
+use crate::grep::directories::Directories;
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 
@@ -98,6 +100,8 @@ struct Search<'w> {
     files: Files<'w>,
     /// Walk over the files to search, or `None` if the request names a file.
     walk: Option<FileWalk<'w>>,
+    /// Opens the directories of files if the walk is one of names only.
+    directories: Option<Directories<'w>>,
     /// Whether the page is full, the time is up, or all files are searched.
     is_over: bool,
     /// Position of the next page, if any.
@@ -122,7 +126,8 @@ impl<'w> Search<'w> {
         let fingerprint = cursor::fingerprint(args);
         let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
         let resolved = workspace.resolve(&args.path, OPERATION)?;
-        let mut search = Self { workspace, fingerprint, files, walk: None, is_over: false, end: None };
+        let mut search =
+            Self { workspace, fingerprint, files, walk: None, directories: None, is_over: false, end: None };
         match resolved.existing(workspace, OPERATION)?.kind {
             Kind::File => search.named(&resolved, position)?,
             Kind::Directory => {
@@ -154,7 +159,14 @@ impl<'w> Search<'w> {
                 break;
             }
             let Some(entry) = walk.walk.entry() else { break };
-            let end = self.files.one_of_many(entry.dir, entry.name, entry.path, walk.within(&entry));
+            let within = walk.within(&entry);
+            let end = match &mut self.directories {
+                None => self.files.one_of_many(entry.dir, entry.name, entry.path, within),
+                Some(directories) => {
+                    directories.enter(entry.above());
+                    directories.search(&mut self.files, entry.name, within)
+                }
+            };
             if let End::Page(within) = end {
                 self.is_over = true;
                 self.end = Some(self.files.position(within, entry.below));

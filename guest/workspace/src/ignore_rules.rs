@@ -12,8 +12,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use encoding_rs::{Encoding, UTF_8};
-use ignore::Match;
-use ignore::gitignore::Gitignore;
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
@@ -22,9 +20,11 @@ use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
 use crate::access_rules::{AccessRules, Denial, folded_path};
 use crate::ignore_rules::compiled::CompiledRules;
+use crate::ignore_rules::rule_set::{RuleSet, Verdict};
 use crate::ignore_rules::syntax::{Syntax, compile};
 
 mod compiled;
+mod rule_set;
 mod syntax;
 
 /// Name of the file whose rules block paths for every tool.
@@ -142,7 +142,7 @@ impl AgentIgnore {
         other_spelling == Some(Verdict::Out)
     }
 
-    fn load(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
+    fn load(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<RuleSet>>, usize)> {
         let text = read_rules(dir, AGENT_IGNORE_FILE, fs, self.rules.remaining_bytes());
         self.hash = if text == Ok(None) { 0 } else { hash(&self.rules.below(name), text.as_ref().ok()) };
         let refuse = |cause: String| {
@@ -228,14 +228,6 @@ impl Rules {
     }
 }
 
-/// Verdict of the rules on a path.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Out,
-    /// A negated rule matched.
-    In,
-}
-
 /// The rule files of one name, with one layer per directory from a root down.
 #[derive(Clone, Default)]
 struct Stack {
@@ -250,13 +242,13 @@ struct Stack {
 struct Layer {
     /// Offset in `Stack::path` of the paths to which the rules apply.
     start: usize,
-    rules: Option<Rc<Gitignore>>,
+    rules: Option<Rc<RuleSet>>,
     /// Size of the rule file in bytes.
     size: usize,
 }
 
 impl Stack {
-    fn push(&mut self, name: &str, rules: Option<Rc<Gitignore>>, size: usize) {
+    fn push(&mut self, name: &str, rules: Option<Rc<RuleSet>>, size: usize) {
         if !name.is_empty() {
             self.path.push_str(name);
             self.path.push('/');
@@ -303,11 +295,7 @@ impl Stack {
 
 impl Layer {
     fn verdict(&self, path: &str, is_dir: bool) -> Option<Verdict> {
-        match self.rules.as_ref()?.matched(path, is_dir) {
-            Match::None => None,
-            Match::Ignore(_) => Some(Verdict::Out),
-            Match::Whitelist(_) => Some(Verdict::In),
-        }
+        self.rules.as_ref()?.verdict(path, is_dir)
     }
 }
 

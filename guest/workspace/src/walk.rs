@@ -52,6 +52,8 @@ pub struct Walk<'w> {
     pub max_depth: u32,
     /// Whether a limit ended the walk: [`Self::reached`] is the position to continue from.
     pub stopped: bool,
+    /// [`Options::names_only`] for the entries that follow.
+    pub names_only: bool,
     /// Whether the walk continues after the deadline.
     pub ignores_deadline: bool,
     workspace: &'w Workspace<'w>,
@@ -92,6 +94,13 @@ struct Below {
     start: Option<usize>,
 }
 
+impl Entry<'_> {
+    /// Returns the path, relative to the top of the walk, of the directory that holds the entry; empty for the top.
+    pub fn above(&self) -> &str {
+        self.below.strip_suffix(self.name).unwrap_or_default().trim_end_matches('/')
+    }
+}
+
 impl<'w> Walk<'w> {
     /// Starts a walk over all entries below `dir`, the directory of the resolved path.
     pub fn new(
@@ -118,6 +127,7 @@ impl<'w> Walk<'w> {
             agent_rules: 0,
             max_depth: options.max_depth.unwrap_or(u32::MAX),
             stopped: false,
+            names_only: options.names_only,
             ignores_deadline: false,
             workspace,
             listings,
@@ -281,7 +291,7 @@ impl<'w> Walk<'w> {
         };
         let fs = self.workspace.fs;
         self.has_descended = true;
-        let opened = self.listings().open(above, &name, self.options.names_only);
+        let opened = self.listings().open(above, &name, self.names_only);
         // A walk that continues below the directory has already counted it.
         let is_new = u64::from(below.start.is_none());
         let Ok((dir, listing)) = opened else {

@@ -242,7 +242,7 @@ fn no_worker_reads_what_the_rules_of_an_exchanged_directory_hide() {
         let (job, _) = coordinator.job();
         let mut worker = prepare_worker(&workspace, &job).unwrap();
         let partitions: Vec<_> = std::iter::from_fn(|| coordinator.next_partition()).collect();
-        assert!(partitions.iter().any(|partition| partition.contains("z/in/hidden")));
+        assert!(partitions.iter().any(|partition| partition.contains("z/in/\0hidden\0")));
         let top = fs.preopens().remove(0).dir;
         for (from, to) in [("z", "aside"), ("y", "z"), ("aside", "y")] {
             fs.rename(&top, from, &top, to).unwrap();

@@ -1,19 +1,16 @@
 //! Parallel search of contents. A partition is a sequence of files in the order of the walk, which the coordinator
 //! performs.
 
-use paddock_types::path::is_at_or_below;
 use std::collections::VecDeque;
 
 use paddock_search::matcher::Matcher;
-use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
-use paddock_vfs::{Dir, Fault, FsResult};
 use paddock_workspace::Workspace;
-use paddock_workspace::ignore_rules::AgentIgnore;
 
+use crate::grep::directories::Directories;
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 use crate::grep::{FileWalk, OPERATION, Search};
@@ -28,8 +25,8 @@ const ALONE_BYTES: u64 = 1024 * 1024;
 /// Target number of bytes of a partition, estimated from the files searched so far, and its maximum number of files.
 const PARTITION_BYTES: u64 = 4 * 1024 * 1024;
 const PARTITION_FILES: u64 = 256;
-/// Terminator of each path in a partition; no file name contains it.
-const PATH_END: char = '\0';
+/// Terminator of each name and path in a partition; no file name contains it.
+const NAME_END: char = '\0';
 
 /// The instance that owns the walk and the page.
 pub struct Coordinator<'w> {
@@ -54,6 +51,10 @@ impl<'w> Coordinator<'w> {
                 break;
             }
             coordinator.search.advance(1);
+        }
+        if let Some(walk) = coordinator.search.walk.as_mut().filter(|_| !coordinator.search.is_over) {
+            walk.walk.names_only = true;
+            coordinator.search.directories = Some(directories(workspace, args)?);
         }
         Ok(coordinator)
     }
@@ -95,7 +96,8 @@ impl partitions::Coordinator for Coordinator<'_> {
         (Request::Grep(self.args.clone()), self.search.workspace.time_left_ms())
     }
 
-    /// Returns paths below the searched directory, each terminated by a NUL byte.
+    /// Returns the names of files, each terminated by a NUL byte. Before the names of a directory is its path below the
+    /// searched directory, terminated by `/` and a NUL byte.
     fn next_partition(&mut self) -> Option<String> {
         if self.search.is_over {
             return None;
@@ -104,12 +106,17 @@ impl partitions::Coordinator for Coordinator<'_> {
         let walk = self.search.walk.as_mut()?;
         let before = walk.clone();
         let mut partition = String::new();
-        let mut files = 0;
+        let (mut files, mut last) = (0, None::<String>);
         while files < max
             && let Some(entry) = walk.next_entry()
         {
-            partition.push_str(entry.below);
-            partition.push(PATH_END);
+            let above = entry.above();
+            if last.as_deref() != Some(above) {
+                partition.extend([above, "/\0"]);
+                last = Some(above.to_owned());
+            }
+            partition.push_str(entry.name);
+            partition.push(NAME_END);
             files += 1;
         }
         if files == 0 {
@@ -135,17 +142,17 @@ impl partitions::Coordinator for Coordinator<'_> {
     }
 }
 
+/// Opens the searched directory.
+fn directories<'w>(workspace: &'w Workspace<'w>, args: &request::Grep) -> Result<Directories<'w>> {
+    let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
+    Directories::below(workspace, &resolved, dir)
+}
+
 /// An instance that searches partitions.
 pub struct Worker<'w> {
     workspace: &'w Workspace<'w>,
     files: Files<'w>,
-    /// Rendered path of the last file searched, and the length of its prefix for the searched directory.
-    rendered_path: String,
-    base: usize,
-    /// Open directories from the searched directory down to the last file, each with its relative path.
-    ancestors: Vec<(String, Dir)>,
-    /// The rules of these directories: another one than the coordinator has listed can have taken the place of a directory.
-    agent_ignore: AgentIgnore,
+    directories: Directories<'w>,
 }
 
 impl<'w> Worker<'w> {
@@ -153,69 +160,20 @@ impl<'w> Worker<'w> {
     pub fn prepare(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let mut files = Files::new(workspace, args, Matcher::new(args)?);
         files.expect_many_files();
-        let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
-        let rendered_path = resolved.base();
-        let mut agent_ignore = resolved.agent_ignore.clone();
-        if !resolved.is_root() {
-            agent_ignore.enter(&resolved.name, &dir, workspace.fs)?;
-        }
-        let (base, ancestors) = (rendered_path.len(), vec![(String::new(), dir)]);
-        Ok(Self { workspace, files, rendered_path, base, ancestors, agent_ignore })
-    }
-
-    fn file(&mut self, path: &str) -> End {
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        match self.enter(above) {
-            Ok(_) if self.agent_ignore.denies(name, Kind::File) => {
-                self.files.page.result.skipped.denied += 1;
-                End::Whole
-            }
-            Ok(dir) => {
-                self.rendered_path.truncate(self.base);
-                self.rendered_path.push_str(path);
-                self.files.one_of_many(&dir, name, &self.rendered_path, Within::default())
-            }
-            Err(fault) => {
-                self.files.count(&fault);
-                End::Whole
-            }
-        }
-    }
-
-    /// Opens a directory name by name, starting at the deepest open ancestor.
-    fn enter(&mut self, path: &str) -> FsResult<Dir> {
-        if let Some((_, dir)) = self.ancestors.last().filter(|(last, _)| last == path) {
-            return Ok(dir.clone());
-        }
-        while self.ancestors.len() > 1 && self.ancestors.last().is_some_and(|(above, _)| !is_at_or_below(path, above)) {
-            self.ancestors.pop();
-            self.agent_ignore.leave();
-        }
-        let (above, dir) = self.ancestors.last().ok_or(Fault::Gone)?;
-        let (mut at, mut dir) = (above.clone(), dir.clone());
-        let rest = path.get(at.len()..).unwrap_or_default();
-        for name in rest.split('/').filter(|name| !name.is_empty()) {
-            if self.agent_ignore.denies(name, Kind::Directory) {
-                return Err(Fault::Access);
-            }
-            dir = self.workspace.fs.open_dir(&dir, name)?;
-            self.agent_ignore.enter(name, &dir, self.workspace.fs).map_err(|_| Fault::Access)?;
-            if !at.is_empty() {
-                at.push('/');
-            }
-            at.push_str(name);
-            self.ancestors.push((at.clone(), dir.clone()));
-        }
-        Ok(dir)
+        Ok(Self { workspace, files, directories: directories(workspace, args)? })
     }
 }
 
 impl partitions::Worker for Worker<'_> {
     fn search_partition(&mut self, partition: &str) -> PartitionResult {
         let mut files = 0;
-        for path in partition.split_terminator(PATH_END) {
+        for name in partition.split_terminator(NAME_END) {
+            if let Some(directory) = name.strip_suffix('/') {
+                self.directories.enter(directory);
+                continue;
+            }
             let before = self.files.savepoint();
-            if matches!(self.file(path), End::Page(_)) {
+            if matches!(self.directories.search(&mut self.files, name, Within::default()), End::Page(_)) {
                 self.files.back_to(before);
                 break;
             }

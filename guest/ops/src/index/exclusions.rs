@@ -114,14 +114,14 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     if plan == Plan::Any {
         return None;
     }
-    let names = segments.names(SEGMENTS);
+    let (names, grams) = (segments.names(SEGMENTS), plan.grams());
     let count = segments.count_files(&names).min(max_files(workspace));
     let mut files = FileTable::with_capacity(count);
     let mut excluded = 0;
     for name in names {
         // A damaged segment excludes no file.
         let Some(open) = segments.segment(&name) else { continue };
-        let Some(groups) = matching_groups(&plan, &segments, &open) else { continue };
+        let Some(groups) = matching_groups(&plan, &grams, &segments, &open) else { continue };
         if files.len() + open.segment.len() > max_files(workspace) {
             break;
         }
@@ -148,10 +148,10 @@ fn is_selective(excluded: usize, files: usize) -> bool {
     excluded * 3 > files
 }
 
-/// Returns the groups of a segment that may match; `None` if the segment is damaged.
-fn matching_groups(plan: &Plan, segments: &Segments<'_>, open: &OpenSegment) -> Option<NumberSet> {
+/// Returns the groups of a segment that may match a plan with these trigrams; `None` if the segment is damaged.
+fn matching_groups(plan: &Plan, grams: &[u16], segments: &Segments<'_>, open: &OpenSegment) -> Option<NumberSet> {
     let mut rows = Vec::new();
-    for gram in plan.grams() {
+    for &gram in grams {
         let block = segments.block(open, gram)?;
         rows.push((gram, open.segment.groups_with(gram, &block)?));
     }

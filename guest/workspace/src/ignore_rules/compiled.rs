@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use ignore::gitignore::Gitignore;
-
-use crate::ignore_rules::syntax::{Syntax, compile};
+use super::rule_set::RuleSet;
+use super::syntax::{Syntax, compile};
 
 /// Maximum total size of the texts in bytes. Compiled rules can take sixty times that.
 const MAX_BYTES: usize = 32 * 1024;
@@ -17,14 +16,14 @@ pub(super) struct CompiledRules(Rc<RefCell<Kept>>);
 
 #[derive(Default)]
 struct Kept {
-    rules: HashMap<String, Rc<Gitignore>>,
+    rules: HashMap<String, Rc<RuleSet>>,
     /// Total size of the texts in bytes.
     bytes: usize,
 }
 
 impl CompiledRules {
     /// Returns the rules of a text, in which an invalid rule matches nothing; `None` if they are too complex.
-    pub(super) fn of(&self, text: &str) -> Option<Rc<Gitignore>> {
+    pub(super) fn of(&self, text: &str) -> Option<Rc<RuleSet>> {
         let mut kept = self.0.borrow_mut();
         if let Some(rules) = kept.rules.get(text) {
             return Some(Rc::clone(rules));
@@ -39,7 +38,7 @@ impl CompiledRules {
 
 impl Kept {
     /// Adds rules, in place of all others if there is no room for them.
-    fn add(&mut self, text: &str, rules: &Rc<Gitignore>) {
+    fn add(&mut self, text: &str, rules: &Rc<RuleSet>) {
         if self.bytes + text.len() > MAX_BYTES {
             *self = Self::default();
         }
@@ -58,7 +57,7 @@ mod tests {
         let (first, again) = (compiled.of("/target\n").unwrap(), compiled.clone().of("/target\n").unwrap());
         assert!(Rc::ptr_eq(&first, &again));
         let other = compiled.of("/build\n").unwrap();
-        assert!(first.matched("target", true).is_ignore() && other.matched("target", true).is_none());
+        assert!(first.verdict("target", true).is_some() && other.verdict("target", true).is_none());
     }
 
     #[test]
@@ -71,7 +70,7 @@ mod tests {
             assert!(kept.bytes == bytes && (100..=MAX_BYTES).contains(&bytes), "{bytes}");
         }
         let long = "a".repeat(MAX_BYTES + 1);
-        assert!(compiled.of(&long).unwrap().matched(&long, false).is_ignore());
+        assert!(compiled.of(&long).unwrap().verdict(&long, false).is_some());
         assert!(!compiled.0.borrow().rules.contains_key(&long));
     }
 }

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use paddock_text::glob_class::split_class;
 use paddock_text::name_folding;
+
+use super::rule_set::{RuleSet, RuleSetBuilder};
 
 /// Treatment of invalid rules and of letter case.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,22 +17,21 @@ pub(super) enum Syntax {
 }
 
 /// Compiles the text of a rule file. The error is the cause, as a part of a sentence.
-pub(super) fn compile(text: &str, syntax: Syntax) -> Result<Rc<Gitignore>, String> {
-    let mut builder = GitignoreBuilder::new("");
-    builder.allow_unclosed_class(false);
+pub(super) fn compile(text: &str, syntax: Syntax) -> Result<Rc<RuleSet>, String> {
+    let mut rules = RuleSetBuilder::new();
     for (number, line) in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n').enumerate() {
         let Some(rule) = translate(line.strip_suffix('\r').unwrap_or(line)) else { continue };
         let fold = syntax == Syntax::Strict && !rule.starts_with('!');
-        let mut added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
+        let mut added = rules.add(&rule, fold);
         if fold && !rule.is_ascii() {
             // The option above folds ASCII only.
-            added = added.and_then(|builder| builder.add_line(None, &folded_rule(&rule)));
+            added = added.and_then(|()| rules.add(&folded_rule(&rule), fold));
         }
         if added.is_err() && syntax == Syntax::Strict {
             return Err(format!("line {} is not a valid rule", number + 1));
         }
     }
-    builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
+    rules.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
 }
 
 /// Returns a rule whose letters are folded as those of names are.
@@ -75,12 +75,6 @@ fn translate(line: &str) -> Option<String> {
     let is_name = !line.trim_end_matches('/').contains('/');
     if is_name && out.trim_end_matches('/').contains('/') {
         out.insert_str(usize::from(out.starts_with('!')), "**/");
-    }
-    // The builder would remove this trailing white space, which git keeps.
-    let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
-    if let Some(last) = out.chars().last().filter(bare) {
-        out.pop();
-        out.extend(['{', last, '}']);
     }
     Some(out)
 }
