@@ -16,30 +16,16 @@ use crate::ignore_rules::{AgentIgnore, Rules};
 use crate::listing::ListDirectory;
 use crate::resolved_path::ResolvedPath;
 
+pub use crate::walk::entry::Entry;
 pub use crate::walk::options::{Options, Start};
 
+mod entry;
 mod left_out;
 mod options;
 mod seek;
 
 /// Number of entries between two checks of the time.
 const ENTRIES_PER_CLOCK: u64 = 256;
-
-/// The current entry of a walk.
-pub struct Entry<'a> {
-    /// The directory that holds it.
-    pub dir: &'a Dir,
-    /// Name in that directory.
-    pub name: &'a str,
-    /// Type of the entry.
-    pub kind: Kind,
-    /// Path in the form of results.
-    pub path: &'a str,
-    /// Path relative to the top of the walk.
-    pub below: &'a str,
-    /// Levels below the top of the walk: 1 for an entry of the top itself.
-    pub depth: u32,
-}
 
 /// A walk in progress. A clone continues from the same entry and is cheap.
 #[derive(Clone)]
@@ -71,6 +57,8 @@ pub struct Walk<'w> {
     /// Directory of the current entry, which is listed before the walk continues.
     pending: Option<Below>,
     looked_at: u64,
+    /// Number of directories that were listed.
+    entered: u64,
     has_begun: bool,
     has_descended: bool,
     is_root: bool,
@@ -79,6 +67,8 @@ pub struct Walk<'w> {
 #[derive(Clone)]
 struct Frame {
     dir: Dir,
+    /// [`Entry::directory`].
+    number: u64,
     entries: Rc<Vec<DirEntry>>,
     /// The next entry.
     next: usize,
@@ -92,13 +82,6 @@ struct Frame {
 #[derive(Clone, Copy)]
 struct Below {
     start: Option<usize>,
-}
-
-impl Entry<'_> {
-    /// Returns the path, relative to the top of the walk, of the directory that holds the entry; empty for the top.
-    pub fn above(&self) -> &str {
-        self.below.strip_suffix(self.name).unwrap_or_default().trim_end_matches('/')
-    }
 }
 
 impl<'w> Walk<'w> {
@@ -138,6 +121,7 @@ impl<'w> Walk<'w> {
             base: resolved.base().len(),
             pending: None,
             looked_at: 0,
+            entered: 0,
             has_begun: false,
             has_descended: false,
             is_root: resolved.is_root(),
@@ -189,7 +173,15 @@ impl<'w> Walk<'w> {
         let frame = self.frames.last()?;
         let DirEntry { name, kind } = frame.entry()?;
         let below = self.path.get(self.base..).unwrap_or_default();
-        Some(Entry { dir: &frame.dir, name, kind: *kind, path: &self.path, below, depth: self.depth() })
+        Some(Entry {
+            dir: &frame.dir,
+            directory: frame.number,
+            name,
+            kind: *kind,
+            path: &self.path,
+            below,
+            depth: self.depth(),
+        })
     }
 
     /// Advances to the next entry. Returns false at the end.
@@ -276,7 +268,9 @@ impl<'w> Walk<'w> {
             self.skipped.unreadable += listing.unreadable;
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, above: self.path.len(), start });
+        self.entered += 1;
+        let (number, above) = (self.entered, self.path.len());
+        self.frames.push(Frame { dir, number, entries: Rc::new(entries), next: 0, above, start });
     }
 
     fn start_name(&self, component: Option<usize>) -> Option<&str> {

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     #[arg(long, requires = "host")]
     no_absolute_links: bool,
 
+    /// Put hostile text in the arguments of this dialect's tools only; may be given several times [default: all dialects]
+    #[arg(long = "dialect", value_name = "NAME")]
+    dialects: Vec<String>,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -70,7 +74,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let _closed = writeln!(std::io::stdout(), "{row}");
         }
     };
-    let report = selftest::run(subject.as_mut(), &directory, observe)
+    let dialects = if args.dialects.is_empty() { paddock::dialects()? } else { args.dialects.clone() };
+    let report = selftest::run_with(subject.as_mut(), &directory, &dialects, observe)
         .with_context(|| format!("cannot run the suite in `{}`", directory.display()))?;
     if args.json {
         let (holds, total) = (report.holds(), report.total());

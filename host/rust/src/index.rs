@@ -14,7 +14,7 @@ pub(crate) const PART_PAUSE: Duration = Duration::from_millis(20);
 /// Time for which a part waits for the locks of its workspace.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 /// Minimum time between two passes of a workspace.
-const MIN_PAUSE: Duration = Duration::from_secs(3);
+const MIN_PAUSE: Duration = Duration::from_secs(10);
 
 /// Makes one part of a pass over all files of a workspace, from its start. Returns the start of the next part; `None` at the
 /// end of the pass, or if it cannot go on.

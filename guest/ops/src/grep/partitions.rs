@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use paddock_index::listings::parts;
 use paddock_search::matcher::Matcher;
 use paddock_types::error::Result;
 use paddock_types::request;
@@ -106,14 +107,13 @@ impl partitions::Coordinator for Coordinator<'_> {
         let walk = self.search.walk.as_mut()?;
         let before = walk.clone();
         let mut partition = String::new();
-        let (mut files, mut last) = (0, None::<String>);
+        let (mut files, mut last) = (0, None);
         while files < max
             && let Some(entry) = walk.next_entry()
         {
-            let above = entry.above();
-            if last.as_deref() != Some(above) {
-                partition.extend([above, "/\0"]);
-                last = Some(above.to_owned());
+            if last != Some(entry.directory) {
+                partition.extend([entry.above(), "/\0"]);
+                last = Some(entry.directory);
             }
             partition.push_str(entry.name);
             partition.push(NAME_END);
@@ -167,7 +167,7 @@ impl<'w> Worker<'w> {
 impl partitions::Worker for Worker<'_> {
     fn search_partition(&mut self, partition: &str) -> PartitionResult {
         let mut files = 0;
-        for name in partition.split_terminator(NAME_END) {
+        for name in parts(partition) {
             if let Some(directory) = name.strip_suffix('/') {
                 self.directories.enter(directory);
                 continue;

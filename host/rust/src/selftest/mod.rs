@@ -40,6 +40,9 @@ pub use report::{Failure, Report, Row, Skipped};
 pub use subject::{Answer, Call, Subject};
 use suite::Suite;
 
+use crate::catalog;
+use crate::types::ToolError;
+
 /// Runs the whole suite on a host, in a temporary directory below `directory`, which is removed at the end. Calls
 /// `observe` with each row as soon as it is complete.
 ///
@@ -47,12 +50,30 @@ use suite::Suite;
 ///
 /// An error in words if the suite itself cannot run.
 pub fn run(subject: &mut dyn Subject, directory: &Path, observe: impl FnMut(&Row)) -> io::Result<Report> {
+    run_with(subject, directory, &catalog::dialects().map_err(to_io_error)?, observe)
+}
+
+/// Runs the suite as [`run`] does, with the sweep for these dialects only.
+///
+/// # Errors
+///
+/// As those of [`run`], and one for the name of a dialect that does not exist.
+pub fn run_with(
+    subject: &mut dyn Subject,
+    directory: &Path,
+    dialects: &[String],
+    observe: impl FnMut(&Row),
+) -> io::Result<Report> {
     let suite = Suite::read()?;
     let fixture = Fixture::new(directory, subject.root())?;
     let mut attempts = Attempts::new(subject, fixture, observe);
     for family in &suite.families {
         attempts.family(family, &suite.probes)?;
     }
-    sweep::run(&mut attempts, &suite.sweep)?;
+    sweep::run(&mut attempts, &suite.sweep, dialects)?;
     Ok(attempts.report)
+}
+
+fn to_io_error(error: ToolError) -> io::Error {
+    io::Error::other(error.message)
 }

@@ -18,16 +18,19 @@ const PATCHES: [&str; 3] = ["patch", "diff", "input"];
 const CHOOSES: [&str; 2] = ["command", "type"];
 
 /// Adds one row per dialect. The error code of a call is not asserted.
-pub(super) fn run<T: FnMut(&Row)>(attempts: &mut Attempts<'_, T>, sweep: &Sweep) -> io::Result<()> {
-    let to_io_error = |error: crate::types::ToolError| io::Error::other(error.message);
-    for dialect in catalog::dialects().map_err(to_io_error)? {
+pub(super) fn run<T: FnMut(&Row)>(
+    attempts: &mut Attempts<'_, T>,
+    sweep: &Sweep,
+    dialects: &[String],
+) -> io::Result<()> {
+    for dialect in dialects {
         attempts.begin(&format!("every argument of `{dialect}`"), &sweep.tree)?;
-        for tool in catalog::tools(&dialect).map_err(to_io_error)? {
+        for tool in catalog::tools(dialect).map_err(|error| io::Error::other(error.message))? {
             let schema: Value = serde_json::from_str(&tool.input_schema)?;
             for (arguments, slot) in variants(&schema) {
                 for text in attempts.texts(sweep, slot.last().is_some_and(|name| PATCHES.contains(&name.as_str()))) {
                     let arguments = with(&arguments, &slot, &text);
-                    let call = Call { dialect: &dialect, tool: &tool.name, arguments: &arguments };
+                    let call = Call { dialect, tool: &tool.name, arguments: &arguments };
                     attempts.attempt(&sweep.tree, &format!("in `{}`", slot.join(".")), &call, None, None)?;
                 }
             }
