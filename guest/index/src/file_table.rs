@@ -1,21 +1,16 @@
-//! Numbers by the stamps of files. A call that uses an index of a million files reads all of their stamps, so that a file
-//! takes 24 bytes.
+//! Numbers by the stamps of files and directories, in the memory of a call: 26 bytes for each of them.
 
 use std::cell::Cell;
 
+use crate::position_table::PositionTable;
 use crate::segment::Stamp;
 
-/// Minimum number of slots.
-const MIN_SLOTS: usize = 8;
-/// A slot without a file.
-const FREE: u32 = u32::MAX;
-
-/// Numbers by the stamps of files.
+/// Numbers by stamps.
 pub struct FileTable {
-    /// The files in the order in which they were inserted.
+    /// The keys and numbers in the order in which they were inserted.
     files: Vec<(Key, u32)>,
-    /// For each file its index, in the first free slot from that of its key. At least half of the slots are free.
-    slots: Vec<u32>,
+    /// Their indices.
+    positions: PositionTable,
     /// Index of the file that is requested next if they are requested in the order in which they were inserted.
     next: Cell<usize>,
 }
@@ -26,8 +21,8 @@ type Key = [u32; 3];
 impl FileTable {
     /// Creates a table with room for a number of files. It grows if there are more.
     pub fn with_capacity(files: usize) -> Self {
-        let slots = vec![FREE; (files * 2).max(MIN_SLOTS)];
-        Self { files: Vec::with_capacity(files), slots, next: Cell::new(0) }
+        let positions = PositionTable::with_capacity(files);
+        Self { files: Vec::with_capacity(files), positions, next: Cell::new(0) }
     }
 
     /// Returns the number of files.
@@ -43,8 +38,8 @@ impl FileTable {
     /// Returns the number of a file.
     pub fn get(&self, stamp: &Stamp) -> Option<u32> {
         let key = key(stamp);
-        let is_next = self.files.get(self.next.get()).is_some_and(|(next, _)| *next == key);
-        let index = if is_next { self.next.get() } else { self.slot(key).1? };
+        let next = self.next.get();
+        let index = if self.has(next, key) { next } else { self.index(key)? };
         self.next.set(index + 1);
         Some(self.files.get(index)?.1)
     }
@@ -52,47 +47,32 @@ impl FileTable {
     /// Sets the number of a file.
     pub fn insert(&mut self, stamp: &Stamp, number: u32) {
         let key = key(stamp);
-        let (slot, index) = self.slot(key);
-        if let Some(file) = index.and_then(|index| self.files.get_mut(index)) {
+        if let Some(file) = self.index(key).and_then(|index| self.files.get_mut(index)) {
             file.1 = number;
             return;
         }
-        self.fill(slot, self.files.len());
-        self.files.push((key, number));
-        if self.files.len() * 2 > self.slots.len() {
+        if self.positions.is_full() {
             self.grow();
         }
+        let [hash, ..] = key;
+        self.positions.insert(hash, self.files.len() as u32);
+        self.files.push((key, number));
     }
 
     fn grow(&mut self) {
-        self.slots = vec![FREE; self.slots.len() * 2];
-        for index in 0..self.files.len() {
-            let Some((key, _)) = self.files.get(index) else { return };
-            let (slot, _) = self.slot(*key);
-            self.fill(slot, index);
+        self.positions = PositionTable::with_capacity((self.files.len() * 2).max(1));
+        for (index, ([hash, ..], _)) in self.files.iter().enumerate() {
+            self.positions.insert(*hash, index as u32);
         }
     }
 
-    fn fill(&mut self, slot: usize, index: usize) {
-        if let (Some(slot), Ok(index)) = (self.slots.get_mut(slot), u32::try_from(index)) {
-            *slot = index;
-        }
+    fn index(&self, key: Key) -> Option<usize> {
+        let [hash, ..] = key;
+        self.positions.find(hash).map(|index| index as usize).find(|index| self.has(*index, key))
     }
 
-    /// Returns the slot of a key and the index of its file; without this file, the slot for it.
-    fn slot(&self, key: Key) -> (usize, Option<usize>) {
-        let [first, ..] = key;
-        let start = ((u64::from(first) * self.slots.len() as u64) >> 32) as usize;
-        let slots = self.slots.iter().enumerate();
-        for (slot, index) in slots.clone().skip(start).chain(slots.take(start)) {
-            if *index == FREE {
-                return (slot, None);
-            }
-            if self.files.get(*index as usize).is_some_and(|(own, _)| *own == key) {
-                return (slot, Some(*index as usize));
-            }
-        }
-        (start, None)
+    fn has(&self, index: usize, key: Key) -> bool {
+        self.files.get(index).is_some_and(|(own, _)| *own == key)
     }
 }
 

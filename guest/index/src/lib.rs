@@ -31,6 +31,7 @@ pub mod file_table;
 pub mod grams;
 pub mod listings;
 pub mod plan;
+pub mod position_table;
 pub mod segment;
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ mod reader;
 pub use builder::{GROUP_BYTES, SegmentBuilder, merge};
 pub use reader::{Header, Segment};
 
+use std::ops::Range;
+
 use crate::grams::GRAMS;
 
 /// Maximum number of files of a segment.
@@ -34,6 +36,7 @@ const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
 const MAGIC: &[u8; 8] = b"paddkidx";
 const VERSION: u32 = 1;
+/// Size of a file in the file table in bytes.
 const FILE_BYTES: usize = 22;
 const BLOCK_GRAMS: usize = 32;
 const BLOCKS: usize = GRAMS / BLOCK_GRAMS;
@@ -55,6 +58,40 @@ pub struct IndexedFile {
     pub bytes: u32,
     /// What the index says about the content.
     pub content: Content,
+}
+
+impl Stamp {
+    /// Returns the hash of the stamp for a table.
+    pub fn short(&self) -> u32 {
+        let Self([lower, _]) = self;
+        (lower >> 32) as u32
+    }
+}
+
+impl IndexedFile {
+    /// Returns the range of bytes in a segment that has the files with these numbers.
+    pub fn bytes(files: Range<usize>) -> Range<u64> {
+        let at = |file: usize| (HEADER_BYTES + file * FILE_BYTES) as u64;
+        at(files.start)..at(files.end)
+    }
+
+    /// Returns the files of a part of the file table of a segment with a number of groups.
+    pub fn read_all(table: &[u8], groups: usize) -> impl Iterator<Item = Self> {
+        table.chunks_exact(FILE_BYTES).filter_map(move |entry| Self::read(entry, groups))
+    }
+
+    fn read(entry: &[u8], groups: usize) -> Option<Self> {
+        let (lower, rest) = entry.split_first_chunk::<8>()?;
+        let (upper, rest) = rest.split_first_chunk::<8>()?;
+        let (bytes, group) = rest.split_first_chunk::<4>()?;
+        let stamp = Stamp([u64::from_le_bytes(*lower), u64::from_le_bytes(*upper)]);
+        let content = match u16::from_le_bytes(group.try_into().ok()?) {
+            BINARY => Content::Binary,
+            group if usize::from(group) < groups => Content::Text(group),
+            _ => Content::Unknown,
+        };
+        Some(Self { stamp, bytes: u32::from_le_bytes(*bytes), content })
+    }
 }
 
 /// Content of a file.

@@ -2,6 +2,7 @@
 //! files from a search, and [`with_listings`] has walks use the listings.
 
 pub mod exclusions;
+mod indexed_files;
 mod listings;
 mod new_listings;
 mod position;

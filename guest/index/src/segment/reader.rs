@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    BINARY, BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, Content, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC,
-    MAX_FILES, MAX_GROUPS, Stamp, VERSION, head_checksum, width,
+    BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC, MAX_FILES,
+    MAX_GROUPS, VERSION, head_checksum, width,
 };
 use crate::bits::BitReader;
 use crate::plan::NumberSet;
@@ -80,7 +80,7 @@ impl Segment {
     /// Returns the files.
     pub fn files(&self) -> impl Iterator<Item = IndexedFile> {
         let table = self.head.get(HEADER_BYTES..self.header.directory()).unwrap_or_default();
-        table.chunks_exact(FILE_BYTES).filter_map(|entry| self.file(entry))
+        IndexedFile::read_all(table, self.groups())
     }
 
     /// Returns the range of bytes of the segment that contains the list of a trigram, and those of 31 others.
@@ -142,19 +142,5 @@ impl Segment {
         let start = self.header.directory() + block * 8;
         let (end, checksum) = self.head.get(start..start + 8)?.split_first_chunk::<4>()?;
         Some((u32::from_le_bytes(*end) as usize, u32::from_le_bytes(checksum.try_into().ok()?)))
-    }
-
-    /// Returns the file of an entry of the file table.
-    fn file(&self, entry: &[u8]) -> Option<IndexedFile> {
-        let (lower, rest) = entry.split_first_chunk::<8>()?;
-        let (upper, rest) = rest.split_first_chunk::<8>()?;
-        let (bytes, group) = rest.split_first_chunk::<4>()?;
-        let stamp = Stamp([u64::from_le_bytes(*lower), u64::from_le_bytes(*upper)]);
-        let content = match u16::from_le_bytes(group.try_into().ok()?) {
-            BINARY => Content::Binary,
-            group if usize::from(group) < self.groups() => Content::Text(group),
-            _ => Content::Unknown,
-        };
-        Some(IndexedFile { stamp, bytes: u32::from_le_bytes(*bytes), content })
     }
 }

@@ -1,6 +1,5 @@
 //! Files that a search need not read, because they cannot match according to the index.
 
-use paddock_index::file_table::FileTable;
 use paddock_index::plan::{NumberSet, Plan};
 use paddock_index::segment::{Content, IndexedFile, Stamp};
 use paddock_search::matcher::{self, Groups};
@@ -8,6 +7,7 @@ use paddock_types::request::Grep;
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 
+use super::indexed_files::IndexedFiles;
 use super::segments::{OpenSegment, SEGMENTS, Segments, max_files};
 
 /// Number of files that a search reads before it opens the index: shorter searches do not pay for it.
@@ -19,28 +19,26 @@ const UNCHECKED_FILES: u32 = 256;
 
 /// Number of files after which the index is not read further if it is of no use for the search.
 const SAMPLE_FILES: usize = 1_000;
-const BINARY: u32 = 1 << 31;
-const TO_BE_READ: u32 = u32::MAX - 1;
 
 /// The files that a search need not read.
 pub struct Exclusions<'w> {
     workspace: &'w Workspace<'w>,
     args: &'w Grep,
-    index: Index,
+    index: Index<'w>,
 }
 
-enum Index {
+enum Index<'w> {
     /// The index is opened after this number of files.
     Closed(u32),
     /// There is no index, or it excludes too few files to be of use.
     Unused,
-    Open(OpenIndex),
+    Open(OpenIndex<'w>),
 }
 
-struct OpenIndex {
-    /// For each indexed file that need not be read, the number of its bytes, plus [`BINARY`] for a binary file; for each
-    /// other indexed file [`TO_BE_READ`].
-    files: FileTable,
+struct OpenIndex<'w> {
+    files: IndexedFiles<'w>,
+    /// The groups of each segment that have to be read.
+    matching: Vec<NumberSet>,
     /// Number of consecutive files that are not in the index.
     misses: u32,
     /// Number of next files for which the index is not used.
@@ -82,33 +80,33 @@ impl<'w> Exclusions<'w> {
             }
         }
         let Index::Open(index) = &mut self.index else { return None };
-        let file = index.find(|| Some(Stamp(self.workspace.fs.stamp(dir, name)?)))?;
-        let (bytes, is_binary) = (u64::from(file & !BINARY), file & BINARY != 0);
+        let excluded = index.find(|| Some(Stamp(self.workspace.fs.stamp(dir, name)?)))?;
         // Some searches skip a file above the limit.
-        let is_excluded = file != TO_BE_READ && bytes <= self.workspace.policy.limits.max_file_bytes;
-        is_excluded.then_some(Excluded { bytes, is_binary })
+        (excluded.bytes <= self.workspace.policy.limits.max_file_bytes).then_some(excluded)
     }
 }
 
-impl OpenIndex {
-    /// Returns the file with a stamp, which is only requested if the index has some of the last files.
-    fn find(&mut self, stamp: impl FnOnce() -> Option<Stamp>) -> Option<u32> {
+impl OpenIndex<'_> {
+    /// Returns the file with a stamp if it need not be read. The stamp is only requested if the index has some of the last
+    /// files.
+    fn find(&mut self, stamp: impl FnOnce() -> Option<Stamp>) -> Option<Excluded> {
         if self.unchecked_files > 0 {
             self.unchecked_files -= 1;
             return None;
         }
-        let file = stamp().and_then(|stamp| self.files.get(&stamp));
+        let file = stamp().and_then(|stamp| self.files.find(&stamp));
         self.misses = if file.is_some() { 0 } else { self.misses + 1 };
         if self.misses == MISSES {
             // After these files, a single miss is enough for more of them.
             (self.misses, self.unchecked_files) = (MISSES - 1, UNCHECKED_FILES);
         }
-        file
+        let (segment, file) = file?;
+        excluded(&file, self.matching.get(segment)?)
     }
 }
 
 /// Reads the index. Returns `None` if there is none, or if it excludes too few files to be of use.
-fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
+fn open<'w>(workspace: &Workspace<'w>, args: &Grep) -> Option<OpenIndex<'w>> {
     let segments = Segments::open(workspace)?;
     let plan = Plan::of(&matcher::expression(args, Groups::Dropped).ok()?);
     if plan == Plan::Any {
@@ -116,8 +114,8 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
     }
     let (names, grams) = (segments.names(SEGMENTS), plan.grams());
     let count = segments.count_files(&names).min(max_files(workspace));
-    let mut files = FileTable::with_capacity(count);
-    let mut excluded = 0;
+    let mut files = IndexedFiles::with_capacity(segments.clone(), count);
+    let (mut matching, mut excluded_files) = (Vec::new(), 0);
     for name in names {
         // A damaged segment excludes no file.
         let Some(open) = segments.segment(&name) else { continue };
@@ -125,21 +123,24 @@ fn open(workspace: &Workspace<'_>, args: &Grep) -> Option<OpenIndex> {
         if files.len() + open.segment.len() > max_files(workspace) {
             break;
         }
-        for IndexedFile { stamp, bytes, content } in open.segment.files() {
-            let file = match content {
-                Content::Text(group) if groups.contains(usize::from(group)) => TO_BE_READ,
-                Content::Text(_) => bytes,
-                Content::Binary => bytes | BINARY,
-                Content::Unknown => TO_BE_READ,
-            };
-            excluded += usize::from(file != TO_BE_READ);
-            files.insert(&stamp, file);
-        }
-        if files.len() >= SAMPLE_FILES && !is_selective(excluded, files.len()) {
+        excluded_files += open.segment.files().filter_map(|file| excluded(&file, &groups)).count();
+        files.add(&name, &open.segment);
+        matching.push(groups);
+        if files.len() >= SAMPLE_FILES && !is_selective(excluded_files, files.len()) {
             return None;
         }
     }
-    is_selective(excluded, files.len()).then_some(OpenIndex { files, misses: 0, unchecked_files: 0 })
+    is_selective(excluded_files, files.len()).then_some(OpenIndex { files, matching, misses: 0, unchecked_files: 0 })
+}
+
+/// Returns the file if it need not be read, given the groups of its segment that have to be.
+fn excluded(file: &IndexedFile, matching: &NumberSet) -> Option<Excluded> {
+    let is_binary = match file.content {
+        Content::Text(group) => (!matching.contains(usize::from(group))).then_some(false)?,
+        Content::Binary => true,
+        Content::Unknown => return None,
+    };
+    Some(Excluded { bytes: u64::from(file.bytes), is_binary })
 }
 
 /// Returns whether an index that excludes some of `files` files is of use: a look at a file takes about a fifth of the

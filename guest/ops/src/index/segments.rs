@@ -97,7 +97,7 @@ impl<'w> Segments<'w> {
     }
 
     /// Opens a file that is not too large, and returns it with its size.
-    fn open_file(&self, name: &str) -> Option<(File, u64)> {
+    pub fn open_file(&self, name: &str) -> Option<(File, u64)> {
         let file = self.fs.open_file(&self.dir, name, Open::Read).ok()?;
         let bytes = self.fs.stat_file(&file).ok()?.size;
         (bytes <= MAX_BYTES).then_some((file, bytes))

@@ -13,6 +13,7 @@ use paddock_vfs::{Dir, File, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 
+use super::indexed_files::IndexedFiles;
 use super::new_listings::NewListings;
 use super::position::Position;
 use super::segments::{LISTINGS, SEGMENTS, Segments, max_files};
@@ -33,7 +34,6 @@ const MAX_FILE_BYTES: u64 = MAX_LINE as u64;
 const MAX_UNSTAMPED: u32 = 1_000;
 /// Number of entries between two checks of the time.
 const ENTRIES_PER_CLOCK: u32 = 16;
-const NEW: u32 = u32::MAX - 1;
 
 /// Result of a part of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,8 +100,10 @@ struct Pass<'w> {
     position: Position,
     known_segments: Vec<KnownFile>,
     listings: Rc<NewListings<'w>>,
-    /// For each indexed file the index of its segment; [`NEW`] for the segment that is being made.
-    known_files: FileTable,
+    /// The files of these segments.
+    known_files: IndexedFiles<'w>,
+    /// The files of the segment that is being made.
+    new_files: FileTable,
     builder: SegmentBuilder,
     source: Source<'w>,
     /// Size of the index in bytes, estimated for the segment that is being made.
@@ -127,11 +129,12 @@ impl<'w> Pass<'w> {
         let listings = NewListings::open(workspace, segments.clone());
         let mut pass = Self {
             workspace,
+            known_files: IndexedFiles::with_capacity(segments.clone(), 0),
+            new_files: FileTable::with_capacity(0),
             segments,
             position,
             known_segments: Vec::new(),
             listings: Rc::new(listings),
-            known_files: FileTable::with_capacity(0),
             builder,
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
             index_bytes: 0,
@@ -171,7 +174,8 @@ impl<'w> Pass<'w> {
     /// segment is read whole, so that damage to its lists is found after some passes.
     fn read_segments(&mut self) {
         let names = self.segments.names(SEGMENTS);
-        self.known_files = FileTable::with_capacity(self.segments.count_files(&names).min(max_files(self.workspace)));
+        let count = self.segments.count_files(&names).min(max_files(self.workspace));
+        self.known_files = IndexedFiles::with_capacity(self.segments.clone(), count);
         let is_start = self.is_start();
         let checked = is_start.then(|| self.workspace.fs.random() as usize % names.len().max(1));
         if is_start {
@@ -191,10 +195,7 @@ impl<'w> Pass<'w> {
                 continue;
             }
             self.index_bytes += open.bytes;
-            let number = u32::try_from(self.known_segments.len()).unwrap_or(NEW);
-            for file in open.segment.files() {
-                self.known_files.insert(&file.stamp, number);
-            }
+            self.known_files.add(&name, &open.segment);
             let found = self.position.found.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
             self.known_segments.push(KnownFile { name, bytes: open.bytes, entries: open.segment.len(), found });
         }
@@ -234,7 +235,7 @@ impl<'w> Pass<'w> {
             if entry.kind == Kind::File {
                 self.visit_file(entry.dir, entry.name);
             }
-            if self.unstamped >= MAX_UNSTAMPED && self.known_files.is_empty() {
+            if self.unstamped >= MAX_UNSTAMPED && self.known_files.is_empty() && self.new_files.is_empty() {
                 break;
             }
             self.is_over = self.builder.is_full() || self.listings.is_full() || self.is_time_over();
@@ -260,12 +261,12 @@ impl<'w> Pass<'w> {
             self.unstamped += 1;
             return;
         };
-        match self.known_files.get(&stamp) {
-            Some(segment) => {
-                let known = usize::try_from(segment).ok().and_then(|index| self.known_segments.get_mut(index));
+        match self.known_files.find(&stamp) {
+            Some((segment, _)) => {
+                let known = self.known_segments.get_mut(segment);
                 known.and_then(|known| known.found.as_mut()).into_iter().for_each(|found| *found += 1);
             }
-            None if self.is_full() => {}
+            None if self.new_files.get(&stamp).is_some() || self.is_full() => {}
             None => {
                 // A file that cannot be read is skipped, as in a search.
                 if self.add_file(dir, name, stamp).is_err() {
@@ -279,7 +280,7 @@ impl<'w> Pass<'w> {
     fn is_full(&self) -> bool {
         let max_bytes = self.workspace.policy.index.max_bytes;
         self.index_bytes + self.listings.new_bytes() + SEGMENT_BYTES >= max_bytes
-            || self.known_files.len() >= max_files(self.workspace)
+            || self.known_files.len() + self.new_files.len() >= max_files(self.workspace)
     }
 
     /// Adds a file whose content was settled when it was read, and which has the same stamp afterwards.
@@ -302,7 +303,7 @@ impl<'w> Pass<'w> {
             Read::Binary(bytes) => self.builder.add_binary(stamp, bytes),
             Read::Other => self.builder.add_unknown(stamp),
         }
-        self.known_files.insert(&stamp, NEW);
+        self.new_files.insert(&stamp, 0);
         self.index_bytes += BYTES_PER_FILE + stat.size.min(MAX_FILE_BYTES) / TEXT_PER_BYTE;
         self.update.added += 1;
         Ok(())
