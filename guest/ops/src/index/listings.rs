@@ -17,6 +17,8 @@ use super::segments::{LISTINGS, Segments, max_files};
 const LISTED_BEFORE_INDEX: u32 = 32;
 /// Number of bytes that are read at once. A walk visits the directories in the order in which their records are stored.
 const WINDOW: u64 = 64 * 1024;
+/// Estimated number of bytes of an entry in a record.
+const BYTES_PER_ENTRY: usize = 12;
 
 /// Returns the workspace with listings from the index for its walks, if it has an index.
 pub fn with_listings(workspace: Workspace<'_>) -> Workspace<'_> {
@@ -155,15 +157,22 @@ impl<'w> OpenListings<'w> {
     /// Returns the listing of the directory with a stamp, and the index of its file.
     pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, Listing)> {
         let place = *self.places.get(usize::try_from(self.table.get(stamp)?).ok()?)?;
-        let (unnamed, entries) = read_record(self.record(place)?)?;
+        let record = self.record(place)?;
+        let (bytes, (unnamed, entries)) = (record.len(), read_record(record)?);
         // No directory has other names, and no host returns them.
         let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('/');
         let entry = |(code, name): (u8, &str)| {
             Some(DirEntry { name: is_name(name).then(|| name.to_owned())?, kind: kind(code)? })
         };
-        let entries = entries.map(entry);
-        let entries = entries.collect::<Option<Vec<_>>>()?;
-        Some((usize::from(place.file), Listing { entries, unnamed: u64::from(unnamed), unreadable: 0 }))
+        let mut listing = Listing {
+            entries: Vec::with_capacity(bytes / BYTES_PER_ENTRY),
+            unnamed: u64::from(unnamed),
+            unreadable: 0,
+        };
+        for known in entries {
+            listing.entries.push(entry(known)?);
+        }
+        Some((usize::from(place.file), listing))
     }
 
     fn record(&mut self, place: Place) -> Option<&[u8]> {
