@@ -3,8 +3,9 @@
 //!
 //! Rule files belong to the workspace and are not trusted: they are read
 //! through the handle of their directory, never through a link, up to a size
-//! limit, and matched by an automaton in time linear in the path length.
+//! limit, and matched by an automaton and a bounded number of comparisons, in time linear in the path length.
 //!
+//! The crate `ignore` takes paths of the standard library, which cost a walk more than the comparison of a rule.
 //! `gix-ignore` needs no translation of the syntax, but skips a line with an error silently, and tries one pattern
 //! after the other. A wrong line of `.agentignore` has to deny its directory.
 
