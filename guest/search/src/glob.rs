@@ -139,11 +139,12 @@ fn unsupported(pattern: &str) -> Option<(&'static str, &'static str)> {
             b'{' | b',' | b'}' => (is_open, is_range) = (byte == b'{', false),
             b'.' if before == b'.' => is_range = is_open,
             b'[' => {
-                let (class, after) = split_class(pattern.get(at..).unwrap_or_default());
-                if class.contains("[:") {
+                let inside = pattern.get(at..).unwrap_or_default();
+                let class = split_class(inside);
+                if class.as_ref().map_or(inside, |class| class.written).contains("[:") {
                     return Some(("classes like `[:alpha:]`", "write `[a-zA-Z]`"));
                 }
-                at = pattern.len() - after.len();
+                at += class.map_or(0, |class| class.written.len());
             }
             _ => {}
         }

@@ -56,9 +56,12 @@ impl Globs {
 fn within_names(glob: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(glob.len()), glob);
     while let Some((before, inside)) = rest.split_once('[') {
-        let (class, after) = split_class(inside);
-        out.extend([before, "[", &class]);
-        rest = after;
+        out.extend([before, "["]);
+        rest = inside;
+        if let Some(class) = split_class(inside) {
+            out.push_str(&class.canonical);
+            rest = class.rest;
+        }
     }
     out + rest
 }

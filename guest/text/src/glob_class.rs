@@ -1,89 +1,166 @@
-//! Bracket expressions of globs, such as `[a-z]`.
+//! Bracket expressions of globs, such as `[a-z]`: parsed as git does, and written as globset reads them.
 
-/// A class in which no name of a file has a character.
-const NOTHING: &str = "\0]";
+use std::ops::RangeInclusive;
 
-/// Splits the text after a `[` into the expression up to its `]` and the rest. The expression never matches a `/`, which
-/// globset would otherwise let it match: a negated one has `/` as a member, and another one has not.
-pub fn split_class(rest: &str) -> (String, &str) {
-    let (class, after) = rest.split_at(class_length(rest));
-    let front = match class.strip_prefix(['!', '^']) {
-        None => return (without_separator(class), after),
-        Some(members) => 1 + usize::from(members.starts_with(']')),
-    };
-    let (front, members) = class.split_at(front);
-    (format!("{front}/{members}"), after)
+/// A bracket expression.
+pub struct Class<'t> {
+    /// The text after its `[`, as it was written, with its `]`.
+    pub written: &'t str,
+    /// The same for globset, in a form that never matches a `/`.
+    pub canonical: String,
+    /// The text after its `]`.
+    pub rest: &'t str,
 }
 
-/// Removes `/` from a class that is not negated, and from its ranges.
-fn without_separator(class: &str) -> String {
-    let Some(members) = class.strip_suffix(']').filter(|members| !members.is_empty()) else { return class.to_owned() };
-    let mut out = String::with_capacity(class.len() + 4);
-    let mut rest = members;
-    while let Some(first) = rest.chars().next() {
-        let mut following = rest.chars().skip(1);
-        let last = (following.next() == Some('-')).then(|| following.next()).flatten();
-        let last = last.filter(|last| (first..=*last).contains(&'/'));
-        match last {
-            // The characters before and after `/`.
-            Some(last) => {
-                if first < '/' {
-                    out.extend([first, '-', '.']);
+/// Sorted ranges of characters.
+type Ranges = Vec<RangeInclusive<char>>;
+
+/// Characters that have a place of their own in the canonical form, each with the characters before and after it.
+const BRACKET: [char; 3] = ['\\', ']', '^'];
+const HYPHEN: [char; 3] = [',', '-', '.'];
+const SEPARATOR: [char; 3] = ['.', '/', '0'];
+
+/// Splits the text after a `[` into its expression and the rest. Returns `None` if the expression does not end, or names a class
+/// that does not exist.
+pub fn split_class(text: &str) -> Option<Class<'_>> {
+    let (is_negated, members) = match text.strip_prefix(['!', '^']) {
+        Some(members) => (true, members),
+        None => (false, text),
+    };
+    let (ranges, rest) = parse(members)?;
+    let written = text.get(..text.len() - rest.len())?;
+    Some(Class { written, canonical: canonical(is_negated, ranges), rest })
+}
+
+/// Returns the members of an expression, and the text after its `]`.
+fn parse(members: &str) -> Option<(Ranges, &str)> {
+    let (mut ranges, mut rest) = (Vec::new(), members);
+    // The start of a range that can follow.
+    let mut before = None;
+    loop {
+        if let Some((named, after)) = posix(rest) {
+            ranges.extend(named?);
+            (before, rest) = (None, after);
+        } else {
+            let mut chars = rest.chars();
+            let is_range =
+                |rest: &str| rest.strip_prefix('-').is_some_and(|end| !end.is_empty() && !end.starts_with(']'));
+            match before.filter(|_| is_range(rest)) {
+                Some(first) => {
+                    chars.next();
+                    ranges.pop();
+                    ranges.push(first..=member(&mut chars)?);
+                    before = None;
                 }
-                if last > '/' {
-                    out.extend(['0', '-', last]);
+                None => {
+                    let single = member(&mut chars)?;
+                    ranges.push(single..=single);
+                    before = Some(single);
                 }
             }
-            None if first == '/' => {}
-            None => out.push(first),
+            rest = chars.as_str();
         }
-        let taken = last.map_or(first.len_utf8(), |last| first.len_utf8() + 1 + last.len_utf8());
-        rest = rest.get(taken..).unwrap_or_default();
+        if let Some(rest) = rest.strip_prefix(']') {
+            return Some((ranges, rest));
+        }
     }
-    if out.is_empty() { NOTHING.to_owned() } else { out + "]" }
 }
 
-/// Returns the length in bytes of the expression after a `[`, its `]` included; 0 if it is not closed.
-fn class_length(rest: &str) -> usize {
-    let negated = usize::from(rest.starts_with(['!', '^']));
-    let mut at = negated;
-    loop {
-        let Some(tail) = rest.get(at..) else { return 0 };
-        let posix = tail.strip_prefix("[:").and_then(|name| name.find(":]"));
-        match (tail.chars().next(), posix) {
-            (None, _) => return 0,
-            (Some('['), Some(end)) => at += end + 4,
-            (Some(']'), _) if at > negated => return at + 1,
-            (Some(c), _) => at += c.len_utf8(),
+/// Returns the next character, or the one after a backslash.
+fn member(chars: &mut std::str::Chars<'_>) -> Option<char> {
+    match chars.next()? {
+        '\\' => chars.next(),
+        c => Some(c),
+    }
+}
+
+/// Returns the members of a class such as `[:alpha:]` at the start of a text, and the text after it.
+fn posix(text: &str) -> Option<(Option<Ranges>, &str)> {
+    let (name, rest) = text.strip_prefix("[:")?.split_once(']')?;
+    let name = name.strip_suffix(':')?;
+    let members: &[RangeInclusive<char>] = match name {
+        "alnum" => &['0'..='9', 'A'..='Z', 'a'..='z'],
+        "alpha" => &['A'..='Z', 'a'..='z'],
+        "blank" => &[' '..=' ', '\t'..='\t'],
+        "cntrl" => &['\0'..='\x1f', '\x7f'..='\x7f'],
+        "digit" => &['0'..='9'],
+        "graph" => &['!'..='~'],
+        "lower" => &['a'..='z'],
+        "print" => &[' '..='~'],
+        "punct" => &['!'..='/', ':'..='@', '['..='`', '{'..='~'],
+        "space" => &[' '..=' ', '\t'..='\r'],
+        "upper" => &['A'..='Z'],
+        "xdigit" => &['0'..='9', 'A'..='F', 'a'..='f'],
+        _ => return Some((None, rest)),
+    };
+    Some((Some(members.to_vec()), rest))
+}
+
+/// Writes an expression without its `[`. globset takes a `]` literally at the start, a `-` at the end, and a `!` or `^` behind
+/// another character, for which NUL serves, since no name has it.
+fn canonical(is_negated: bool, mut ranges: Ranges) -> String {
+    let has_bracket = without(&mut ranges, BRACKET);
+    let has_hyphen = without(&mut ranges, HYPHEN);
+    without(&mut ranges, SEPARATOR);
+    let mut out = String::new();
+    out.push_str(if is_negated { "!" } else { "" });
+    out.push_str(if has_bracket { "]" } else { "" });
+    out.push(if is_negated { '/' } else { '\0' });
+    for range in ranges {
+        match (*range.start(), *range.end()) {
+            (first, last) if first == last => out.push(first),
+            (first, last) => out.extend([first, '-', last]),
         }
     }
+    out.push_str(if has_hyphen { "-]" } else { "]" });
+    out
+}
+
+/// Removes a character from ranges, and returns whether one had it. An empty range stays, because globset refuses it.
+fn without(ranges: &mut Ranges, [before, removed, after]: [char; 3]) -> bool {
+    let has = |range: &RangeInclusive<char>| range.contains(&removed);
+    let (with, mut kept): (Ranges, Ranges) = std::mem::take(ranges).into_iter().partition(has);
+    for range in &with {
+        let parts = [*range.start()..=before, after..=*range.end()];
+        kept.extend(parts.into_iter().filter(|part| !part.is_empty()));
+    }
+    *ranges = kept;
+    !with.is_empty()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::split_class;
+    use super::*;
 
     #[test]
-    fn no_class_matches_a_separator() {
-        for (class, expected) in [
-            ("a-z]b", "a-z]"),
+    fn classes_are_written_for_globset() {
+        for (written, expected) in [
+            ("a-z]b", "\0a-z]"),
             ("/]b", "\0]"),
-            ("a/b]b", "ab]"),
-            ("--0]b", "--.0-0]"),
-            ("/-9]b", "0-9]"),
-            ("+-/]b", "+-.]"),
-            ("]/]b", "]]"),
+            ("a/b]b", "\0ab]"),
+            ("--0]b", "\0.0-]"),
+            ("%--0]b", "\x000%-,-]"),
+            ("/-9]b", "\x000-9]"),
+            ("+-/]b", "\0+-,.-]"),
+            ("%-/-0]b", "\x000%-,.-]"),
+            ("]/]b", "]\0]"),
             ("!a]b", "!/a]"),
             ("!]]b", "!]/]"),
-            ("[:alpha:]/]b", "[:alpha:]]"),
-            ("a-", ""),
+            ("!-a]b", "!/a-]"),
+            ("!-.]b", "!/.-]"),
+            ("^!]b", "!/!]"),
+            ("\\]]b", "]\0]"),
+            ("\\/]b", "\0]"),
+            ("z-a]b", "\0z-a]"),
+            ("[:digit:]-]b", "\x000-9-]"),
+            ("[:x]b", "\0[:x]"),
         ] {
-            let (own, rest) = split_class(class);
-            assert_eq!(
-                (own.as_str(), rest.len()),
-                (expected, if expected.is_empty() { class.len() } else { 1 }),
-                "{class}"
-            );
+            let class = split_class(written).unwrap();
+            assert_eq!((class.canonical.as_str(), class.rest), (expected, "b"), "{written}");
+            assert_eq!(class.written.len() + 1, written.len());
+        }
+        for text in ["", "a", "]", "!", "!]", "a-", "[:word:]]", "\\", "a\\]"] {
+            assert!(split_class(text).is_none(), "{text}");
         }
     }
 }

@@ -73,6 +73,9 @@ fn random_tree(random: &mut Random) -> Vec<(String, String)> {
         "[z]",
         "A",
         "w\u{3000}",
+        "0",
+        "-",
+        "ab",
     ];
     let mut dirs = vec![String::new()];
     for _ in 0..random.below(8) {
@@ -188,9 +191,27 @@ fn random_rules(random: &mut Random) -> String {
         "fo[[:lower:]o]",
         "[\\]]",
         "[\\a]",
+        "[b/]",
+        "!a[b/]",
+        "b[/o]",
+        "[%--0]hid",
+        "[.-0]hid",
+        "[[:blank:]-0]hid",
+        "[!-a]",
+        "[!-.]",
+        "[[:foo:]]",
+        "[/-%]",
+        "**//",
+        "!**//",
+        "foo\\/",
+        "a/***/b",
+        "****/b",
+        "foo***",
     ];
     let mut text = if random.below(8) == 0 { "\u{feff}".to_owned() } else { String::new() };
-    for _ in 0..1 + random.below(6) {
+    // Some files have more rules than are compared one by one.
+    let rules = if random.below(10) == 0 { 60 } else { 1 + random.below(6) };
+    for _ in 0..rules {
         text.push_str(random.pick(ODD));
         text.push_str(random.pick(&["\n", "\n", "\n", "\r\n", " \n"]));
     }

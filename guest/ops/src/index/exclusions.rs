@@ -32,7 +32,7 @@ enum Index<'w> {
     Closed(u32),
     /// There is no index, or it excludes too few files to be of use.
     Unused,
-    Open(OpenIndex<'w>),
+    Open(Box<OpenIndex<'w>>),
 }
 
 struct OpenIndex<'w> {
@@ -73,7 +73,9 @@ impl<'w> Exclusions<'w> {
         match &mut self.index {
             Index::Unused => return None,
             Index::Open(_) => {}
-            Index::Closed(0) => self.index = open(self.workspace, self.args).map_or(Index::Unused, Index::Open),
+            Index::Closed(0) => {
+                self.index = open(self.workspace, self.args).map_or(Index::Unused, |open| Index::Open(Box::new(open)))
+            }
             Index::Closed(files) => {
                 *files -= 1;
                 return None;

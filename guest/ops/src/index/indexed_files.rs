@@ -7,8 +7,11 @@ use paddock_vfs::File;
 
 use super::segments::Segments;
 
-/// Number of files that are read at once.
-const WINDOW: usize = 1_024;
+/// Maximum number of windows. Files of as many segments can alternate without being read again.
+const WINDOWS: usize = 8;
+/// Number of files of a window that does not continue another one, and maximum number of files of a window.
+const FIRST_FILES: usize = 32;
+const MAX_FILES: usize = 1_024;
 
 /// The files of some segments.
 pub struct IndexedFiles<'w> {
@@ -17,14 +20,8 @@ pub struct IndexedFiles<'w> {
     /// Positions by [`Stamp::short`]. The first file of the first segment has position 0.
     positions: PositionTable,
     len: usize,
-    /// Position of the file that is requested next if they are requested in their order.
-    next: usize,
-    /// The last files that were read, the position of the first, and the index of their segment.
-    window: Vec<IndexedFile>,
-    window_start: usize,
-    window_segment: usize,
-    /// The segment that was read last.
-    open: Option<(usize, File)>,
+    /// The last one that was used is first.
+    windows: Vec<Window>,
 }
 
 /// The files of a segment.
@@ -36,20 +33,23 @@ struct Part {
     groups: usize,
 }
 
+/// Files that were read.
+struct Window {
+    /// Number of their segment.
+    segment: usize,
+    file: File,
+    /// Position of the first of them.
+    start: usize,
+    files: Vec<IndexedFile>,
+    /// Position of the file that is requested next if they are requested in their order.
+    next: usize,
+}
+
 impl<'w> IndexedFiles<'w> {
     /// Creates a set with room for a number of files of these segments.
     pub fn with_capacity(segments: Segments<'w>, files: usize) -> Self {
-        Self {
-            segments,
-            parts: Vec::new(),
-            positions: PositionTable::with_capacity(files),
-            len: 0,
-            next: 0,
-            window: Vec::new(),
-            window_start: 0,
-            window_segment: 0,
-            open: None,
-        }
+        let positions = PositionTable::with_capacity(files);
+        Self { segments, parts: Vec::new(), positions, len: 0, windows: Vec::new() }
     }
 
     /// Returns the number of files.
@@ -74,48 +74,65 @@ impl<'w> IndexedFiles<'w> {
 
     /// Returns the file with a stamp, and the number of its segment.
     pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
-        if let Some(found) = self.has(self.next, stamp) {
-            return Some(found);
+        let is_next = |window: &Window| window.file_at(window.next).is_some_and(|file| file.stamp == *stamp);
+        if let Some(index) = self.windows.iter().position(is_next) {
+            let next = self.windows.get(index)?.next;
+            return self.take(index, next);
         }
         let positions: Vec<u32> = self.positions.find(stamp.short()).collect();
-        positions.into_iter().find_map(|position| self.has(position as usize, stamp))
+        positions.into_iter().find_map(|position| self.find_at(position as usize, stamp))
     }
 
     /// Returns the file at a position if it has this stamp.
-    fn has(&mut self, position: usize, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
-        let (segment, file) = self.file(position).filter(|(_, file)| file.stamp == *stamp)?;
-        self.next = position + 1;
-        Some((segment, file))
-    }
-
-    fn file(&mut self, position: usize) -> Option<(usize, IndexedFile)> {
-        let is_in_window = (self.window_start..self.window_start + self.window.len()).contains(&position);
-        if !is_in_window {
+    fn find_at(&mut self, position: usize, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
+        let has = |window: &Window| window.file_at(position).is_some();
+        if !self.windows.iter().any(has) {
             self.read(position)?;
         }
-        let file = self.window.get(position - self.window_start)?;
-        Some((self.window_segment, *file))
+        let index = self.windows.iter().position(has)?;
+        let has_stamp = self.windows.get(index)?.file_at(position)?.stamp == *stamp;
+        has_stamp.then(|| self.take(index, position)).flatten()
     }
 
-    /// Reads the files of a segment from a position. They were checked when the segment was added.
+    /// Returns the file at a position in a window, which becomes the first.
+    fn take(&mut self, index: usize, position: usize) -> Option<(usize, IndexedFile)> {
+        self.windows.get_mut(..=index)?.rotate_right(1);
+        let window = self.windows.first_mut()?;
+        window.next = position + 1;
+        Some((window.segment, *window.file_at(position)?))
+    }
+
+    /// Reads files from a position, in the place of the window that they continue, or of the one whose last use was first. They
+    /// were checked when the segment was added.
     fn read(&mut self, position: usize) -> Option<()> {
-        let number = self.parts.partition_point(|part| part.start <= position).checked_sub(1)?;
-        let Part { name, start, files, groups } = self.parts.get(number)?;
-        let first = position - start;
-        if first >= *files {
-            return None;
-        }
-        let bytes = IndexedFile::bytes(first..(first + WINDOW).min(*files));
-        let file = match self.open.take().filter(|(open, _)| *open == number) {
-            Some((_, file)) => file,
-            // Another process can have removed the segment since then.
-            None => self.segments.open_file(name)?.0,
-        };
+        let segment = self.parts.partition_point(|part| part.start <= position).checked_sub(1)?;
+        let Part { name, start, files, groups } = self.parts.get(segment)?;
+        let continued = self.windows.iter().position(|window| window.segment == segment && window.end() == position);
+        let count =
+            continued.and_then(|index| self.windows.get(index)).map_or(FIRST_FILES, |window| window.files.len() * 4);
+        let first = position.checked_sub(*start).filter(|first| first < files)?;
+        let bytes = IndexedFile::bytes(first..(first + count.min(MAX_FILES)).min(*files));
+        let open = self.windows.iter().find(|window| window.segment == segment).map(|window| window.file.clone());
+        // Another process can have removed the segment since it was added.
+        let file = open.or_else(|| Some(self.segments.open_file(name)?.0))?;
         let table = self.segments.read(&file, bytes.start, usize::try_from(bytes.end - bytes.start).ok()?)?;
-        self.open = Some((number, file));
-        self.window.clear();
-        self.window.extend(IndexedFile::read_all(&table, *groups));
-        (self.window_start, self.window_segment) = (position, number);
+        let files = IndexedFile::read_all(&table, *groups).collect();
+        if let Some(index) = continued {
+            self.windows.remove(index);
+        }
+        self.windows.truncate(WINDOWS - 1);
+        self.windows.insert(0, Window { segment, file, start: position, files, next: position });
         Some(())
+    }
+}
+
+impl Window {
+    fn file_at(&self, position: usize) -> Option<&IndexedFile> {
+        self.files.get(position.checked_sub(self.start)?)
+    }
+
+    /// Returns the position after the last file.
+    fn end(&self) -> usize {
+        self.start + self.files.len()
     }
 }

@@ -48,7 +48,7 @@ enum State<'w> {
     },
     /// The index has no listings.
     Unused,
-    Open(OpenListings<'w>),
+    Open(Box<OpenListings<'w>>),
 }
 
 impl<'w> State<'w> {
@@ -94,7 +94,7 @@ impl<'w> KeptListings<'w> {
             }
             let segments = Segments::open_in(self.fs, &self.state_dir);
             let open = segments.map(|segments| OpenListings::open(segments, self.max_directories));
-            *state = open.filter(|open| !open.is_empty()).map_or(State::Unused, State::Open);
+            *state = open.filter(|open| !open.is_empty()).map_or(State::Unused, |open| State::Open(Box::new(open)));
         }
         RefMut::filter_map(state, State::open).ok()
     }

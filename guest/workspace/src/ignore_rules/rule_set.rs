@@ -1,7 +1,5 @@
 //! The compiled rules of one file.
 
-use std::cell::OnceCell;
-
 use globset::{Candidate, Error, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Maximum number of rules of a file that are compared one by one. Most files have fewer, and a comparison takes less than
@@ -19,12 +17,17 @@ pub enum Verdict {
 
 /// The rules of a file, of which the last one that matches decides.
 pub struct RuleSet {
-    rules: Vec<Rule>,
+    /// Rules that are compared one by one.
+    plain: Vec<(Pattern, Rule)>,
     globs: GlobSet,
+    /// The rules of the globs, in their order.
+    of_globs: Vec<Rule>,
 }
 
+#[derive(Clone, Copy)]
 struct Rule {
-    pattern: Pattern,
+    /// Number of the rule in the file.
+    number: usize,
     verdict: Verdict,
     only_directories: bool,
 }
@@ -36,33 +39,37 @@ enum Pattern {
     Name(String),
     /// Paths at any depth whose names end like this.
     Suffix(String),
-    /// The glob with this index.
-    Glob(usize),
 }
 
 impl RuleSet {
     /// Returns the verdict on a path relative to the directory of the file, unless no rule matches.
     pub fn verdict(&self, path: &str, is_dir: bool) -> Option<Verdict> {
         let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let matching_globs = OnceCell::new();
-        let is_match = |pattern: &Pattern| match pattern {
-            Pattern::Path(own) => own == path,
-            Pattern::Name(own) => own == name,
-            Pattern::Suffix(suffix) => name.ends_with(suffix),
-            Pattern::Glob(index) => matching_globs.get_or_init(|| self.matching_globs(path)).contains(index),
-        };
-        let rules = self.rules.iter().rev().filter(|rule| is_dir || !rule.only_directories);
-        rules.filter(|rule| is_match(&rule.pattern)).map(|rule| rule.verdict).next()
-    }
-
-    fn matching_globs(&self, path: &str) -> Vec<usize> {
+        let applies = |rule: &Rule| is_dir || !rule.only_directories;
+        let mut plain = self.plain.iter().rev().filter(|(_, rule)| applies(rule));
+        let plain = plain.find(|(pattern, _)| pattern.matches(path, name)).map(|(_, rule)| *rule);
+        let is_last = |rule: Rule| self.of_globs.last().is_none_or(|last| last.number < rule.number);
+        if let Some(rule) = plain.filter(|rule| is_last(*rule)) {
+            return Some(rule.verdict);
+        }
         let mut matching = Vec::new();
         self.globs.matches_candidate_into(&Candidate::from_bytes(path), &mut matching);
-        matching
+        let mut globs = matching.iter().rev().filter_map(|index| self.of_globs.get(*index));
+        let glob = globs.find(|rule| applies(rule)).copied();
+        plain.into_iter().chain(glob).max_by_key(|rule| rule.number).map(|rule| rule.verdict)
     }
 }
 
 impl Pattern {
+    /// Returns whether a path with a name matches.
+    fn matches(&self, path: &str, name: &str) -> bool {
+        match self {
+            Self::Path(own) => own == path,
+            Self::Name(own) => own == name,
+            Self::Suffix(suffix) => name.ends_with(suffix),
+        }
+    }
+
     /// Returns the pattern of a glob that does not depend on the case, if it can be compared without the glob.
     fn plain(glob: &str) -> Option<Self> {
         let is_plain = |text: &str| !text.is_empty() && !text.contains(['*', '?', '[', ']', '{', '}', '\\']);
@@ -78,16 +85,15 @@ impl Pattern {
 
 /// Rules that are being compiled.
 pub struct RuleSetBuilder {
-    rules: Vec<Rule>,
+    plain: Vec<(Pattern, Rule)>,
     globs: GlobSetBuilder,
-    /// Number of globs.
-    len: usize,
+    of_globs: Vec<Rule>,
 }
 
 impl RuleSetBuilder {
     /// Creates a builder without rules.
     pub fn new() -> Self {
-        Self { rules: Vec::new(), globs: GlobSetBuilder::new(), len: 0 }
+        Self { plain: Vec::new(), globs: GlobSetBuilder::new(), of_globs: Vec::new() }
     }
 
     /// Adds a rule in the syntax of gitignore, but with the classes and without the braces of globset.
@@ -96,28 +102,25 @@ impl RuleSetBuilder {
     ///
     /// The rule is not valid. It is not added.
     pub fn add(&mut self, rule: &str, ignores_case: bool) -> Result<(), Error> {
-        let (verdict, rule) = match rule.strip_prefix('!') {
-            Some(rule) => (Verdict::In, rule),
+        let (verdict, text) = match rule.strip_prefix('!') {
+            Some(text) => (Verdict::In, text),
             None => (Verdict::Out, rule),
         };
-        let (only_directories, pattern) = match rule.strip_suffix('/') {
-            // A backslash before the last `/` has no effect.
-            Some(rule) => (true, rule.strip_suffix('\\').unwrap_or(rule)),
-            None => (false, rule),
+        let (only_directories, text) = match text.strip_suffix('/') {
+            Some(text) => (true, text),
+            None => (false, text),
         };
-        let pattern = self.pattern(&glob_of(pattern), ignores_case)?;
-        self.rules.push(Rule { pattern, verdict, only_directories });
-        Ok(())
-    }
-
-    fn pattern(&mut self, glob: &str, ignores_case: bool) -> Result<Pattern, Error> {
-        let is_plain = !ignores_case && self.rules.len() < MAX_PLAIN;
-        if let Some(plain) = is_plain.then(|| Pattern::plain(glob)).flatten() {
-            return Ok(plain);
+        let rule = Rule { number: self.plain.len() + self.of_globs.len(), verdict, only_directories };
+        let glob = glob_of(text);
+        let is_plain = !ignores_case && self.plain.len() < MAX_PLAIN;
+        match is_plain.then(|| Pattern::plain(&glob)).flatten() {
+            Some(pattern) => self.plain.push((pattern, rule)),
+            None => {
+                self.globs.add(parse(&glob, ignores_case)?);
+                self.of_globs.push(rule);
+            }
         }
-        self.globs.add(parse(glob, ignores_case)?);
-        self.len += 1;
-        Ok(Pattern::Glob(self.len - 1))
+        Ok(())
     }
 
     /// Compiles the rules.
@@ -126,7 +129,7 @@ impl RuleSetBuilder {
     ///
     /// They are too complex.
     pub fn build(self) -> Result<RuleSet, Error> {
-        Ok(RuleSet { rules: self.rules, globs: self.globs.build()? })
+        Ok(RuleSet { plain: self.plain, globs: self.globs.build()?, of_globs: self.of_globs })
     }
 }
 

@@ -64,6 +64,9 @@ pub fn run_with(
     dialects: &[String],
     observe: impl FnMut(&Row),
 ) -> io::Result<Report> {
+    for dialect in dialects {
+        catalog::tools(dialect).map_err(to_io_error)?;
+    }
     let suite = Suite::read()?;
     let fixture = Fixture::new(directory, subject.root())?;
     let mut attempts = Attempts::new(subject, fixture, observe);
