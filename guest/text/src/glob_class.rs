@@ -12,7 +12,7 @@ pub struct Class<'t> {
     pub rest: &'t str,
 }
 
-/// Sorted ranges of characters.
+/// Ranges of characters, in any order.
 type Ranges = Vec<RangeInclusive<char>>;
 
 /// Characters that have a place of their own in the canonical form, each with the characters before and after it.
@@ -43,9 +43,8 @@ fn parse(members: &str) -> Option<(Ranges, &str)> {
             (before, rest) = (None, after);
         } else {
             let mut chars = rest.chars();
-            let is_range =
-                |rest: &str| rest.strip_prefix('-').is_some_and(|end| !end.is_empty() && !end.starts_with(']'));
-            match before.filter(|_| is_range(rest)) {
+            let is_range = rest.strip_prefix('-').is_some_and(|end| !end.is_empty() && !end.starts_with(']'));
+            match before.filter(|_| is_range) {
                 Some(first) => {
                     chars.next();
                     ranges.pop();

@@ -112,7 +112,8 @@ impl partitions::Coordinator for Coordinator<'_> {
             && let Some(entry) = walk.next_entry()
         {
             if last != Some(entry.directory) {
-                partition.extend([entry.above(), "/\0"]);
+                partition.extend([entry.above(), "/"]);
+                partition.push(NAME_END);
                 last = Some(entry.directory);
             }
             partition.push_str(entry.name);

@@ -8,6 +8,7 @@ use super::attempts::Attempts;
 use super::report::Row;
 use super::subject::Call;
 use super::suite::Sweep;
+use super::to_io_error;
 use crate::catalog;
 
 /// An existing file, for the other arguments of a call.
@@ -25,7 +26,7 @@ pub(super) fn run<T: FnMut(&Row)>(
 ) -> io::Result<()> {
     for dialect in dialects {
         attempts.begin(&format!("every argument of `{dialect}`"), &sweep.tree)?;
-        for tool in catalog::tools(dialect).map_err(|error| io::Error::other(error.message))? {
+        for tool in catalog::tools(dialect).map_err(to_io_error)? {
             let schema: Value = serde_json::from_str(&tool.input_schema)?;
             for (arguments, slot) in variants(&schema) {
                 for text in attempts.texts(sweep, slot.last().is_some_and(|name| PATCHES.contains(&name.as_str()))) {
