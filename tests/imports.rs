@@ -1,15 +1,22 @@
 //! The list of the component's imports is the list of its permissions.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-#[test]
-fn the_component_imports_these_interfaces_and_nothing_else() {
+/// The component, whose compilation takes most of the time of these tests.
+static COMPILED: LazyLock<(Engine, Component)> = LazyLock::new(|| {
     let engine = Engine::default();
     let component = Component::new(&engine, paddock::component()).unwrap();
-    let imports: Vec<String> = component.component_type().imports(&engine).map(|(name, _)| name.to_owned()).collect();
+    (engine, component)
+});
+
+#[test]
+fn the_component_imports_these_interfaces_and_nothing_else() {
+    let (engine, component) = &*COMPILED;
+    let imports: Vec<String> = component.component_type().imports(engine).map(|(name, _)| name.to_owned()).collect();
     let mut unversioned: Vec<&str> = imports.iter().map(|name| name.split_once('@').unwrap().0).collect();
     unversioned.sort_unstable();
     let expected = [
@@ -39,9 +46,8 @@ fn the_component_imports_these_interfaces_and_nothing_else() {
 
 #[test]
 fn the_component_exports_the_worlds_interfaces() {
-    let engine = Engine::default();
-    let component = Component::new(&engine, paddock::component()).unwrap();
-    let exports: Vec<String> = component.component_type().exports(&engine).map(|(name, _)| name.to_owned()).collect();
+    let (engine, component) = &*COMPILED;
+    let exports: Vec<String> = component.component_type().exports(engine).map(|(name, _)| name.to_owned()).collect();
     let interfaces = ["types", "files", "search", "tools", "session", "approval", "partitions", "commands", "index"];
     let expected = interfaces.map(|name| format!("paddock:files/{name}@0.1.0"));
     assert_eq!(exports, expected);

@@ -91,7 +91,10 @@ def edits(container: Container, name: str, token: str) -> list[str]:
             status, text = container.request(f"{SERVER}/w/team-a/call", *options, body=body)
         except Failed:
             break
-        expect(status == 200 and json.loads(text)["ok"], f"{line}: {status} {text}")
+        if status != 200 or not json.loads(text)["ok"]:
+            # They show whether another process has replaced a file or changed its rights.
+            files = output("ls", "-lanRi", container.volumes["/var/lib/paddock"])
+            raise Failed(f"{line}: {status} {text}\n{files}")
         reported.append(line)
     return reported
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use paddock_index::listings::parts;
 use paddock_search::cursor::Position;
 use paddock_search::glob::{Glob, Name};
 use paddock_search::page::{Page, PageBudget, Rank};
@@ -203,12 +204,20 @@ impl<'w> SearchScope<'w> {
     }
 }
 
+/// Paths in one text: thousands of strings would take longer.
+#[derive(Default)]
+struct Paths {
+    /// The paths, each followed by a NUL byte.
+    text: String,
+    count: usize,
+}
+
 /// A search in progress, in the order of the walk.
 struct Search<'w> {
     scope: Rc<SearchScope<'w>>,
     walk: Walk<'w>,
     budget: PageBudget,
-    paths: Vec<String>,
+    paths: Paths,
     /// Last path, relative to the searched directory, and the entries skipped up to it.
     last: (String, Skipped),
     /// Entries skipped by other walks, and the position that the previous walk reached.
@@ -221,7 +230,7 @@ struct Search<'w> {
 impl<'w> Search<'w> {
     fn new(scope: &Rc<SearchScope<'w>>, walk: Walk<'w>, budget: PageBudget) -> Self {
         let scope = Rc::clone(scope);
-        let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
+        let (paths, last, skipped) = (Paths::default(), Default::default(), Skipped::default());
         let reached = walk.reached().to_owned();
         Self { scope, walk, budget, paths, last, skipped, reached, end: None }
     }
@@ -250,7 +259,7 @@ impl<'w> Search<'w> {
                 self.last.0.clear();
                 self.last.0.push_str(entry.below);
                 self.budget.take(entry.path);
-                self.paths.push(entry.path.to_owned());
+                self.paths.push(entry.path);
                 self.last.1 = self.left_out();
             }
         }
@@ -270,7 +279,29 @@ impl<'w> Search<'w> {
     fn finish(self, fingerprint: &str) -> response::Glob {
         let is_full = self.end.is_some() && !self.walk.stopped;
         let skipped = if is_full { self.last.1 } else { self.left_out() };
-        page_of(self.paths, skipped, self.end, fingerprint)
+        page_of(self.paths.to_vec(), skipped, self.end, fingerprint)
+    }
+}
+
+impl Paths {
+    fn push(&mut self, path: &str) {
+        self.text.push_str(path);
+        self.text.push('\0');
+        self.count += 1;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn last(&self) -> Option<&str> {
+        let text = self.text.strip_suffix('\0')?;
+        let start = memchr::memrchr(0, text.as_bytes()).map_or(0, |end| end + 1);
+        text.get(start..)
+    }
+
+    fn to_vec(&self) -> Vec<String> {
+        parts(&self.text).map(str::to_owned).collect()
     }
 }
 

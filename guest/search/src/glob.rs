@@ -17,6 +17,8 @@ pub type Name = fn() -> Argument;
 /// A compiled glob, relative to the top of the walk.
 pub struct Glob {
     globs: Globs,
+    /// Whether the glob matches every entry, which takes no comparison.
+    matches_all: bool,
     /// Whether the glob has no `/` and is compared with names.
     names: bool,
     /// Leading names that every match has.
@@ -48,6 +50,7 @@ impl Glob {
                 Error::argument(argument(), cause)
                     .hint("`*`, `?`, `[a-z]`, `{a,b}` and `**` are special; in brackets a character is itself: `[[]`")
             })?,
+            matches_all: glob == "**" || glob == "**/*" || (names && glob == "*"),
             names,
             prefix: if names {
                 Vec::new()
@@ -62,7 +65,7 @@ impl Glob {
     /// Returns whether the glob matches the entry at `path`, relative to the top of the walk.
     pub fn matches(&self, path: &str) -> bool {
         let name = || path.rsplit('/').next().unwrap_or(path);
-        self.globs.is_match(if self.names { name() } else { path })
+        self.matches_all || self.globs.is_match(if self.names { name() } else { path })
     }
 
     /// Returns the hidden entries of the walk: all if requested, otherwise those that the glob names.

@@ -283,20 +283,22 @@ impl Stack {
         if self.is_empty() {
             return None;
         }
-        let path = self.below(name);
-        self.layers.iter().rev().find_map(|layer| layer.verdict(path.get(layer.start..)?, is_dir))
+        self.find_verdict(|rules, above| rules.verdict(above, name, is_dir))
     }
 
     /// Returns the verdict on the path with folded names, which match the folded form of rules.
     fn folded_verdict(&self, name: &str, is_dir: bool) -> Option<Verdict> {
-        let path = self.below(name);
-        self.layers.iter().rev().find_map(|layer| layer.verdict(&folded_path(path.get(layer.start..)?), is_dir))
+        let name = folded_path(name);
+        self.find_verdict(|rules, above| {
+            let names = above.split_terminator('/').map(folded_path);
+            rules.verdict(&names.fold(String::new(), |path, name| path + &name + "/"), &name, is_dir)
+        })
     }
-}
 
-impl Layer {
-    fn verdict(&self, path: &str, is_dir: bool) -> Option<Verdict> {
-        self.rules.as_ref()?.verdict(path, is_dir)
+    /// Returns the verdict of the deepest rules that have one on an entry of the last directory entered. The function gets
+    /// the path of the directory to which the rules apply.
+    fn find_verdict(&self, of: impl Fn(&RuleSet, &str) -> Option<Verdict>) -> Option<Verdict> {
+        self.layers.iter().rev().find_map(|layer| of(layer.rules.as_ref()?, self.path.get(layer.start..)?))
     }
 }
 

@@ -51,7 +51,6 @@ impl Runtime {
 
     fn of(engine: Engine, clock: Arc<Clock>, component: &Component) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         crate::wasi::add_to_linker(&mut linker)?;
         let component = linker.instantiate_pre(component)?;
         let exports = Arc::new(Exports::of(&component)?);

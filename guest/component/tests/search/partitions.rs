@@ -18,7 +18,8 @@ use crate::support::{Random, glob, globbed, memory, parent, put, run_with, searc
 fn random_tree(random: &mut Random) -> MemoryFs {
     let fs = memory();
     let mut dirs = vec![String::new()];
-    for index in 0..1 + random.below(60) {
+    let most = [60, 300][random.below(2)];
+    for index in 0..1 + random.below(most) {
         let above = dirs[random.below(dirs.len())].clone();
         dirs.push(format!("{above}{}{index}d/", random.pick(&["a", "b", "a-", "a.b", "zz", ".h"])));
     }
@@ -139,6 +140,7 @@ fn the_rest_is_divided_below_its_common_parents() {
         _ => format!("small{index}/file"),
     };
     assert!(partitions(&tree(2_010, large_and_small)) > 16);
+    assert!(partitions(&tree(4_000, |index| format!("d{:02}/s{:03}/{index}", index / 200, index / 20))) > 100);
 }
 
 /// The last page of three concurrent partitions, where the last partition starts exactly at the limit of the search.

@@ -40,6 +40,11 @@ const COMMON_LINES: usize = 4;
 fn path_lines(text: &mut String, lines: &[(&str, String)]) {
     let mut heading: Option<&str> = None;
     for (index, (path, end)) in lines.iter().enumerate() {
+        // Most paths are of the directory in the heading.
+        if let Some(name) = heading.and_then(|heading| rest_below(path, heading)).filter(|rest| !rest.contains('/')) {
+            text.extend([" ", printable(name).as_ref(), end, "\n"]);
+            continue;
+        }
         let following = lines.get(index..).unwrap_or_default();
         let covering = heading.filter(|heading| rest_below(path, heading).is_some());
         let directory = match covering {
@@ -51,9 +56,7 @@ fn path_lines(text: &mut String, lines: &[(&str, String)]) {
         }
         heading = directory.or(covering);
         match heading.and_then(|heading| rest_below(path, heading)) {
-            Some(rest) => {
-                let _ = writeln!(text, " {}{end}", printable(rest));
-            }
+            Some(rest) => text.extend([" ", printable(rest).as_ref(), end, "\n"]),
             None => {
                 // A name that begins with a space must not look like a path below a heading.
                 let start = if path.starts_with(' ') { "./" } else { "" };

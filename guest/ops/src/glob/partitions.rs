@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use paddock_index::listings::parts;
 use paddock_search::page::PageBudget;
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
@@ -25,6 +26,11 @@ const ENOUGH_CUTS: usize = 16;
 /// Maximum depth of cut points, and maximum number of entries visited to find them.
 const MAX_LEVEL: u32 = 5;
 const MAX_ENTRIES: u64 = 5_000;
+/// Minimum number of directories at which an interval between cut points is divided, maximum number of entries until the end
+/// of the page, and number of entries visited in vain to find directories.
+const MIN_DIVISION: usize = 2;
+const MAX_DIVIDED: u64 = 64 * PARTITION_ENTRIES;
+const MAX_DIVISION_ENTRIES: u64 = 128;
 /// Target number of entries in a partition: for a smaller one, the hand-over takes longer than the search.
 const PARTITION_ENTRIES: u64 = 1_024;
 /// A partition gets at most the estimated rest of the page divided by this number. Work past the end of the page is
@@ -55,7 +61,18 @@ enum Remaining {
     /// Everything past the coordinator's own part, without a cut point.
     Whole,
     /// Everything from `start`, if anything is left, with its cut points.
-    Cut { start: Option<Start>, cuts: VecDeque<String> },
+    Cut { start: Option<Start>, cuts: VecDeque<String>, next_level: NextLevel },
+}
+
+/// Cut points of the level below that of the others.
+#[derive(Clone, Copy)]
+enum NextLevel {
+    /// An interval is divided at the directories of this level before it is searched.
+    Divided(u32),
+    /// The first intervals, of this number, end there.
+    Ahead(u32, usize),
+    /// The intervals are small enough, or have no directories.
+    Unused,
 }
 
 /// A range of the walk.
@@ -84,47 +101,83 @@ impl<'w> Coordinator<'w> {
     /// Returns the part of the walk that has not been searched.
     fn rest(&self) -> Remaining {
         let start = Start { path: self.search.reached.clone(), inclusive: false };
-        let cuts = self.cuts(&start);
-        if cuts.is_empty() { Remaining::Whole } else { Remaining::Cut { start: Some(start), cuts } }
+        let (cuts, level) = self.cuts(&start);
+        if cuts.is_empty() {
+            return Remaining::Whole;
+        }
+        let is_deeper = self.search.scope.options.max_depth.is_none_or(|max| level < max);
+        let next_level = if is_deeper { NextLevel::Divided(level + 1) } else { NextLevel::Unused };
+        Remaining::Cut { start: Some(start), cuts, next_level }
     }
 
-    /// Returns the cut points of the rest: directories of the first level that has enough of them.
-    fn cuts(&self, start: &Start) -> VecDeque<String> {
-        let mut cuts = VecDeque::new();
-        let scope = &self.search.scope;
-        for level in 1..=scope.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
-            let options = Options { max_depth: Some(level), start: Some(start.clone()), ..scope.options.clone() };
-            let Ok(mut walk) = scope.walk_as(options) else { break };
-            let mut directories = VecDeque::new();
-            while walk.looked_at() < MAX_ENTRIES
-                && let Some(entry) = walk.next_entry()
-            {
-                if entry.kind == Kind::Directory {
-                    directories.push_back(entry.below.to_owned());
-                }
-            }
-            if walk.looked_at() >= MAX_ENTRIES {
-                break;
-            }
+    /// Returns the cut points of the rest, directories of the first level that has enough of them, and that level.
+    fn cuts(&self, start: &Start) -> (VecDeque<String>, u32) {
+        let (mut cuts, mut level) = (VecDeque::new(), 0);
+        for deeper in 1..=self.search.scope.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
+            let Some(directories) = self.directories(deeper, start, None, MAX_ENTRIES) else { break };
             // A level on the way to the start may be exhausted while the next level still has many directories.
-            let is_last = directories.len() == cuts.len() && level as usize >= start.path.split('/').count();
-            cuts = directories;
+            let is_last = directories.len() == cuts.len() && deeper as usize >= start.path.split('/').count();
+            (cuts, level) = (directories, deeper);
             if is_last || cuts.len() >= ENOUGH_CUTS {
                 break;
             }
         }
-        cuts
+        (cuts, level)
+    }
+
+    /// Returns the directories down to a level, from `start` to `until`; `None` if this takes a visit of `max` entries.
+    fn directories(&self, level: u32, start: &Start, until: Option<String>, max: u64) -> Option<VecDeque<String>> {
+        let scope = &self.search.scope;
+        let options = Options { max_depth: Some(level), start: Some(start.clone()), until, ..scope.options.clone() };
+        let mut walk = scope.walk_as(options).ok()?;
+        let mut directories = VecDeque::new();
+        while walk.looked_at() < max
+            && let Some(entry) = walk.next_entry()
+        {
+            if entry.kind == Kind::Directory {
+                directories.push_back(entry.below.to_owned());
+            }
+        }
+        (walk.looked_at() < max).then_some(directories)
+    }
+
+    /// Divides the next interval at the directories of the next level, if the page may end in it. If it has few of them or
+    /// few entries, the intervals that follow are not divided.
+    fn divide(&mut self) {
+        let Remaining::Cut { start: Some(start), cuts, next_level: NextLevel::Divided(level) } = &self.remaining else {
+            return;
+        };
+        if self.left() > MAX_DIVIDED {
+            return;
+        }
+        let (level, found) = (*level, self.directories(*level, start, cuts.front().cloned(), MAX_DIVISION_ENTRIES));
+        let start = start.path.clone();
+        let Remaining::Cut { cuts, next_level, .. } = &mut self.remaining else { return };
+        let found: Vec<_> = found.into_iter().flatten().filter(|directory| *directory != start).collect();
+        let (entries, parts) = self.joined;
+        let is_small = parts > 0 && entries * found.len() as u64 <= PARTITION_ENTRIES * parts;
+        if found.len() < MIN_DIVISION || is_small {
+            *next_level = NextLevel::Unused;
+            self.joined = (0, 0);
+            return;
+        }
+        *next_level = NextLevel::Ahead(level, found.len() + 1);
+        found.into_iter().rev().for_each(|directory| cuts.push_front(directory));
     }
 
     /// Returns the number of intervals of the next partition, estimated from the joined partitions and the rest of the
     /// page.
     fn parts(&self) -> u64 {
         let (entries, parts) = self.joined;
-        let (match_count, remaining) =
-            (self.search.paths.len() as u64, (self.search.budget.entries - self.search.paths.len()) as u64);
-        let left = (remaining * self.visited).checked_div(match_count).unwrap_or(u64::MAX);
-        let due = PARTITION_ENTRIES.min(left / PARTITIONS_LEFT);
+        let due = PARTITION_ENTRIES.min(self.left() / PARTITIONS_LEFT);
         (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
+    }
+
+    /// Returns the estimated number of entries to visit until the page is full.
+    fn left(&self) -> u64 {
+        let count = self.search.paths.count;
+        let remaining = (self.search.budget.entries - count) as u64;
+        (remaining * self.visited).checked_div(count as u64).unwrap_or(u64::MAX)
     }
 
     /// Appends the result of a partition and returns its number of entries; `None` if the result cannot be used.
@@ -156,17 +209,26 @@ impl<'w> Coordinator<'w> {
 impl Remaining {
     /// Takes a partition with `parts` intervals; `None` if nothing is left.
     fn cut(&mut self, parts: u64) -> Option<Partition> {
-        let Self::Cut { start, cuts } = self else { return None };
+        let Self::Cut { start, cuts, next_level } = self else { return None };
         let mut partition = Partition { start: start.take()?, until: None, parts: 0 };
         while partition.parts < parts {
             partition.parts += 1;
             partition.until = cuts.pop_front();
-            if partition.until.is_none() {
+            if partition.until.is_none() || next_level.advance() {
                 break;
             }
         }
         *start = partition.until.clone().map(|path| Start { path, inclusive: true });
         Some(partition)
+    }
+}
+
+impl NextLevel {
+    /// Counts a searched interval. Returns whether it was the last one that ends on the next level.
+    fn advance(&mut self) -> bool {
+        let Self::Ahead(level, count) = *self else { return false };
+        *self = if count > 1 { Self::Ahead(level, count - 1) } else { Self::Divided(level) };
+        count <= 1
     }
 }
 
@@ -178,7 +240,7 @@ impl Search<'_> {
         if self.budget.used + names.paths.len() >= self.budget.bytes {
             return false;
         }
-        let remaining = self.budget.entries - self.paths.len();
+        let remaining = self.budget.entries - self.paths.count;
         let count = memchr::memchr_iter(0, names.paths.as_bytes()).count();
         let (is_over, is_full) = (count > remaining, remaining > 0 && count >= remaining);
         if !(is_whole || is_over) || (is_full && names.skipped != Skipped::default()) {
@@ -190,9 +252,9 @@ impl Search<'_> {
                 self.reached.clone_from(reached);
             }
         }
-        for path in names.paths.split_terminator('\0').take(remaining) {
+        for path in parts(&names.paths).take(remaining) {
             self.budget.take(path);
-            self.paths.push(path.to_owned());
+            self.paths.push(path);
         }
         if let Some(path) = self.paths.last().filter(|_| remaining > 0 && count > 0) {
             self.last = (self.scope.below(path).to_owned(), self.left_out());
@@ -220,8 +282,8 @@ impl partitions::Coordinator for Coordinator<'_> {
             self.search.reached = self.search.reached().to_owned();
             self.remaining = self.rest();
         }
-        let parts = self.parts();
-        let partition = self.remaining.cut(parts)?;
+        self.divide();
+        let partition = self.remaining.cut(self.parts())?;
         let reported = serde_json::to_string(&partition).ok()?;
         self.out.push_back(partition);
         Some(reported)
@@ -292,11 +354,7 @@ impl partitions::Worker for Worker<'_> {
         };
         let walk = self.walk.insert(search.walk);
         let reached = walk.has_begun().then(|| walk.reached().to_owned());
-        let mut names = Names { paths: String::new(), reached, skipped: walk.skipped };
-        for path in search.paths {
-            names.paths.push_str(&path);
-            names.paths.push('\0');
-        }
+        let names = Names { paths: search.paths.text, reached, skipped: walk.skipped };
         PartitionResult {
             progress: search.end.is_none().into(),
             matches: PartitionMatches::Glob(names),

@@ -57,7 +57,7 @@ mod tests {
         let (first, again) = (compiled.of("/target\n").unwrap(), compiled.clone().of("/target\n").unwrap());
         assert!(Rc::ptr_eq(&first, &again));
         let other = compiled.of("/build\n").unwrap();
-        assert!(first.verdict("target", true).is_some() && other.verdict("target", true).is_none());
+        assert!(first.verdict("", "target", true).is_some() && other.verdict("", "target", true).is_none());
     }
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
             assert!(kept.bytes == bytes && (100..=MAX_BYTES).contains(&bytes), "{bytes}");
         }
         let long = "a".repeat(MAX_BYTES + 1);
-        assert!(compiled.of(&long).unwrap().verdict(&long, false).is_some());
+        assert!(compiled.of(&long).unwrap().verdict("", &long, false).is_some());
         assert!(!compiled.0.borrow().rules.contains_key(&long));
     }
 }

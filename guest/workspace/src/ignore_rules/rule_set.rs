@@ -42,18 +42,19 @@ enum Pattern {
 }
 
 impl RuleSet {
-    /// Returns the verdict on a path relative to the directory of the file, unless no rule matches.
-    pub fn verdict(&self, path: &str, is_dir: bool) -> Option<Verdict> {
-        let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
+    /// Returns the verdict on the entry `name` of the directory `above`, unless no rule matches. `above` is relative to the
+    /// directory of the file, and empty or with a `/` at its end.
+    pub fn verdict(&self, above: &str, name: &str, is_dir: bool) -> Option<Verdict> {
         let applies = |rule: &Rule| is_dir || !rule.only_directories;
         let mut plain = self.plain.iter().rev().filter(|(_, rule)| applies(rule));
-        let plain = plain.find(|(pattern, _)| pattern.matches(path, name)).map(|(_, rule)| *rule);
-        let is_last = |rule: Rule| self.of_globs.last().is_none_or(|last| last.number < rule.number);
-        if let Some(rule) = plain.filter(|rule| is_last(*rule)) {
-            return Some(rule.verdict);
+        let plain = plain.find(|(pattern, _)| pattern.matches(above, name)).map(|(_, rule)| *rule);
+        let has_later = |rule: Rule| self.of_globs.last().is_some_and(|last| last.number > rule.number);
+        if self.of_globs.is_empty() || plain.is_some_and(|rule| !has_later(rule)) {
+            return plain.map(|rule| rule.verdict);
         }
         let mut matching = Vec::new();
-        self.globs.matches_candidate_into(&Candidate::from_bytes(path), &mut matching);
+        let path = [above, name].concat();
+        self.globs.matches_candidate_into(&Candidate::from_bytes(&path), &mut matching);
         let mut globs = matching.iter().rev().filter_map(|index| self.of_globs.get(*index));
         let glob = globs.find(|rule| applies(rule)).copied();
         plain.into_iter().chain(glob).max_by_key(|rule| rule.number).map(|rule| rule.verdict)
@@ -61,10 +62,10 @@ impl RuleSet {
 }
 
 impl Pattern {
-    /// Returns whether a path with a name matches.
-    fn matches(&self, path: &str, name: &str) -> bool {
+    /// Returns whether the entry `name` of the directory `above` matches.
+    fn matches(&self, above: &str, name: &str) -> bool {
         match self {
-            Self::Path(own) => own == path,
+            Self::Path(own) => own.strip_prefix(above) == Some(name),
             Self::Name(own) => own == name,
             Self::Suffix(suffix) => name.ends_with(suffix),
         }
