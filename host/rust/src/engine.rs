@@ -51,6 +51,7 @@ impl Runtime {
 
     fn of(engine: Engine, clock: Arc<Clock>, component: &Component) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(&engine);
+        imports::add_to_linker(&mut linker)?;
         crate::wasi::add_to_linker(&mut linker)?;
         let component = linker.instantiate_pre(component)?;
         let exports = Arc::new(Exports::of(&component)?);
@@ -111,6 +112,7 @@ fn pool(guests: u32, scanned: bool) -> PoolingAllocationConfig {
     pool
 }
 
+mod imports;
 pub(crate) mod shared;
 #[cfg(test)]
 pub(crate) mod substitute;

@@ -22,7 +22,6 @@ use crate::directory::Identity;
 
 pub(crate) mod access_control;
 mod files;
-mod imports;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
@@ -74,9 +73,8 @@ pub(crate) fn check_names<T: 'static>(linker: &mut Linker<T>) -> wasmtime::Resul
     Ok(())
 }
 
-/// Defines the interfaces of WASI that the component imports, with this module's functions for files.
+/// Replaces functions that `wasmtime-wasi` has added to the linker.
 pub(crate) fn add_to_linker<T: FilesView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    imports::add_to_linker(linker)?;
     check_names(linker)?;
     linker.allow_shadowing(true);
     linker.instance(PREOPENS)?.func_wrap("get-directories", |store, ()| Ok((get_directories(store)?,)))?;

@@ -35,7 +35,7 @@ mod tests {
     fn no_component_imports_sockets() {
         let engine = wasmtime::Engine::new(&crate::engine::config()).unwrap();
         let mut linker = Linker::<State>::new(&engine);
-        super::super::add_to_linker(&mut linker).unwrap();
+        super::add_to_linker(&mut linker).unwrap();
         let is_defined = |interface: &str, resource: &str| {
             let exports = format!(r#"(instance (export "{resource}" (type (sub resource))))"#);
             let component = format!(r#"(component (import "wasi:{interface}@0.2.0" {exports}))"#);
