@@ -27,7 +27,8 @@ class Process:
 
     def __init__(self, paddock, tree, state, threads, *more):
         command = [paddock, "batch", "--root", tree, "--state-dir", state, "--threads", str(threads), *LIMITS, *more]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # With a small buffer, the reader takes a processor from the workers.
+        self.process = subprocess.Popen(command, bufsize=1 << 20, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.cursors = self.pages()
 
     def answer(self, pattern, cursor=None):

@@ -54,6 +54,8 @@ pub struct Walk<'w> {
     path: String,
     /// Length of the part of `path` that belongs to the top.
     base: usize,
+    /// Number of names in [`Options::until`].
+    end_depth: usize,
     /// Directory of the current entry, which is listed before the walk continues.
     pending: Option<Below>,
     looked_at: u64,
@@ -119,6 +121,7 @@ impl<'w> Walk<'w> {
             frames: Vec::new(),
             path: resolved.base(),
             base: resolved.base().len(),
+            end_depth: options.end_depth(),
             pending: None,
             looked_at: 0,
             entered: 0,
@@ -334,7 +337,7 @@ impl<'w> Walk<'w> {
     fn is_past_end(&self) -> bool {
         let (Some(until), Some(frame)) = (&self.options.until, self.frames.last()) else { return false };
         // All entries below the last directory on the path to the end come before the end.
-        self.frames.len() <= until.split('/').count()
+        self.frames.len() <= self.end_depth
             && frame.entry().is_some_and(|entry| {
                 let above = self.path.get(self.base..frame.above).unwrap_or_default();
                 above.split_terminator('/').chain([entry.name.as_str()]).cmp(until.split('/')).is_ge()

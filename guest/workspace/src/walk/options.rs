@@ -25,6 +25,13 @@ pub struct Options {
     pub until: Option<String>,
 }
 
+impl Options {
+    /// Returns the number of names in [`Self::until`].
+    pub(super) fn end_depth(&self) -> usize {
+        self.until.as_ref().map_or(0, |until| until.split('/').count())
+    }
+}
+
 /// A position in the order of a walk. An entry need not exist there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start {

@@ -19,6 +19,7 @@ impl Walk<'_> {
             frame.start = Some(component);
         }
         self.options = Options { start: Some(start), until, ..Options::clone(&self.options) }.into();
+        self.end_depth = self.options.end_depth();
     }
 
     /// Returns whether the directory of the last frame contains `start`.
