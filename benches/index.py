@@ -32,13 +32,17 @@ class Kept:
 
     def __init__(self, paddock, tree, state, threads, *more):
         command = [paddock, "batch", "--root", tree, "--state-dir", state, "--threads", str(threads), *LIMITS, *more]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # With a small buffer, the reader takes a processor from the workers.
+        self.process = subprocess.Popen(command, bufsize=1 << 20, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def answer(self, tool, arguments):
+        """Returns the answer to a call as it is, because a client needs time to parse a long one."""
+        self.process.stdin.write(json.dumps({"tool": tool, "arguments": arguments}).encode() + b"\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
 
     def search(self, pattern):
-        call = {"tool": "grep", "arguments": arguments_of(pattern)}
-        self.process.stdin.write(json.dumps(call) + "\n")
-        self.process.stdin.flush()
-        outcome = json.loads(self.process.stdout.readline())
+        outcome = json.loads(self.answer("grep", arguments_of(pattern)))
         assert outcome["ok"] and not outcome["result"]["truncated"], outcome
 
     def peak_mb(self):
@@ -80,15 +84,20 @@ def size(directory):
     return sum(entry.stat().st_size for entry in Path(directory).rglob("*") if entry.is_file() and not entry.is_symlink())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paddock")
-    parser.add_argument("tree", type=Path)
+def parser_of(description, runs):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paddock", type=os.path.abspath)
+    parser.add_argument("tree", type=lambda path: Path(path).resolve())
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--runs", type=int, default=11)
+    parser.add_argument("--runs", type=int, default=runs)
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__, runs=11)
     parser.add_argument("--generate", type=int, metavar="FILES")
     arguments = parser.parse_args()
-    paddock, tree, threads = os.path.abspath(arguments.paddock), arguments.tree.resolve(), arguments.threads
+    paddock, tree, threads = arguments.paddock, arguments.tree, arguments.threads
     if arguments.generate:
         generate(tree, arguments.generate)
         time.sleep(61)

@@ -7,41 +7,33 @@ calls, because a page has at most 10,000 of them, and the time ends when the las
 `git` and `fd` (Debian's `fdfind`), on Linux.
 """
 
-import argparse
 import json
-import os
 import shutil
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 
-from index import LIMITS, WITHOUT, medians
+from index import WITHOUT, Kept, medians, parser_of
 
 FILES = 100_000
 RULES = "/target\n*.log\nnode_modules/\n*.tmp\nbuild/out\n.cache\n"
 
 
-class Process:
-    """A process that makes one call for each line."""
+class Names(Kept):
+    """A process that answers globs."""
 
-    def __init__(self, paddock, tree, state, threads, *more):
-        command = [paddock, "batch", "--root", tree, "--state-dir", state, "--threads", str(threads), *LIMITS, *more]
-        # With a small buffer, the reader takes a processor from the workers.
-        self.process = subprocess.Popen(command, bufsize=1 << 20, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.cursors = self.pages()
 
-    def answer(self, pattern, cursor=None):
-        arguments = {"pattern": pattern, "limit": 10_000} | ({"cursor": cursor} if cursor else {})
-        self.process.stdin.write(json.dumps({"tool": "glob", "arguments": arguments}).encode() + b"\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline()
+    def glob(self, pattern, cursor=None):
+        return self.answer("glob", {"pattern": pattern, "limit": 10_000} | ({"cursor": cursor} if cursor else {}))
 
     def pages(self):
-        """Returns the cursor of each page. The tree does not change, and a client needs no time to parse an answer here."""
+        """Returns the cursor of each page, which stays the same because the tree does not change."""
         cursors, count = [None], 0
         while True:
-            result = json.loads(self.answer("**", cursors[-1]))["result"]
+            result = json.loads(self.glob("**", cursors[-1]))["result"]
             count += len(result["paths"])
             if result.get("next_cursor") is None:
                 assert count == FILES, count
@@ -50,14 +42,10 @@ class Process:
 
     def all_names(self):
         for cursor in self.cursors:
-            self.answer("**", cursor)
+            self.glob("**", cursor)
 
     def no_name(self):
-        self.answer("**/*_none.rs")
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        self.glob("**/*_none.rs")
 
 
 def generate(tree):
@@ -72,21 +60,16 @@ def generate(tree):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paddock")
-    parser.add_argument("tree", type=Path)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--runs", type=int, default=21)
-    arguments = parser.parse_args()
-    paddock, tree, threads = os.path.abspath(arguments.paddock), arguments.tree.resolve(), arguments.threads
+    arguments = parser_of(__doc__, runs=21).parse_args()
+    paddock, tree, threads = arguments.paddock, arguments.tree, arguments.threads
     if not tree.exists():
         generate(tree)
     program = shutil.which("fd") or shutil.which("fdfind")
     with tempfile.TemporaryDirectory() as state:
         index = [paddock, "index", "--root", tree, "--state-dir", state, "--set", "index.min_age_seconds=2"]
         subprocess.run(index, check=True, capture_output=True)
-        with_index = Process(paddock, tree, state, threads)
-        without = Process(paddock, tree, state + "/none", threads, *WITHOUT)
+        with_index = Names(paddock, tree, state, threads)
+        without = Names(paddock, tree, state + "/none", threads, *WITHOUT)
 
         def fd():
             subprocess.run([program, "-j", str(threads), "-t", "f", ".", tree], check=True, stdout=subprocess.DEVNULL)
