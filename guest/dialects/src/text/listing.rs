@@ -40,22 +40,18 @@ const COMMON_LINES: usize = 4;
 fn path_lines(text: &mut String, lines: &[(&str, String)]) {
     let mut heading: Option<&str> = None;
     for (index, (path, end)) in lines.iter().enumerate() {
-        // Most paths are of the directory in the heading.
-        if let Some(name) = heading.and_then(|heading| rest_below(path, heading)).filter(|rest| !rest.contains('/')) {
-            text.extend([" ", printable(name).as_ref(), end, "\n"]);
-            continue;
-        }
         let following = lines.get(index..).unwrap_or_default();
-        let covering = heading.filter(|heading| rest_below(path, heading).is_some());
-        let directory = match covering {
-            Some(_) => Some(directory_of(path)).filter(|own| heading != Some(own) && has_many_lines(own, following)),
+        let covered = heading.and_then(|heading| rest_below(path, heading));
+        let directory = match covered {
+            Some(rest) if !rest.contains('/') => None,
+            Some(_) => Some(directory_of(path)).filter(|own| has_many_lines(own, following)),
             None => Some(common_directory(following)).filter(|common| !common.is_empty()),
         };
         if let Some(directory) = directory {
             let _ = writeln!(text, "{}/", printable(directory));
         }
-        heading = directory.or(covering);
-        match heading.and_then(|heading| rest_below(path, heading)) {
+        heading = directory.or(heading.filter(|_| covered.is_some()));
+        match directory.map_or(covered, |directory| rest_below(path, directory)) {
             Some(rest) => text.extend([" ", printable(rest).as_ref(), end, "\n"]),
             None => {
                 // A name that begins with a space must not look like a path below a heading.
