@@ -57,13 +57,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::
     let (scope, fingerprint, position) = begin(workspace, args)?;
     let budget = budget(workspace, args);
     if args.sort == PathSort::Path {
-        let mut search = Search::new(&scope, scope.walk(position.map(start), None)?, budget);
+        let mut search = Search::new(&scope, scope.walk(position.map(start))?, budget);
         search.advance(u64::MAX);
         return Ok(described(workspace, args, search.finish(&fingerprint)));
     }
     let rank = |position| Rank::at(position).ok_or_else(cursor::no_cursor);
     let page = Page::new(budget, position.map(rank).transpose()?);
-    let (paths, skipped, end) = by_time(&scope, scope.walk(None, None)?, page)?;
+    let (paths, skipped, end) = by_time(&scope, scope.walk(None)?, page)?;
     Ok(described(workspace, args, page_of(paths, skipped, end.map(Rank::position), &fingerprint)))
 }
 
@@ -102,7 +102,7 @@ fn wider(workspace: &Workspace<'_>, args: &request::Glob) -> Option<String> {
     let searched = workspace.resolve(&args.path, OPERATION).ok()?.path;
     for glob in advice::wider(&args.pattern, &searched) {
         let scope = Rc::new(SearchScope::with(workspace, args, &glob, argument).ok()?);
-        let mut search = Search::new(&scope, scope.walk(None, None).ok()?, budget(workspace, args));
+        let mut search = Search::new(&scope, scope.walk(None).ok()?, budget(workspace, args));
         let mut visited = STEP;
         while search.paths.is_empty() && search.advance(visited) {
             visited += STEP;
@@ -180,11 +180,8 @@ impl<'w> SearchScope<'w> {
         Ok(Self { workspace, glob, directories, links, resolved, dir, options })
     }
 
-    fn walk(&self, start: Option<Start>, until: Option<String>) -> Result<Walk<'w>> {
-        self.walk_as(Options { start, until, ..self.options.clone() })
-    }
-
-    fn walk_as(&self, options: Options) -> Result<Walk<'w>> {
+    fn walk(&self, start: Option<Start>) -> Result<Walk<'w>> {
+        let options = Options { start, ..self.options.clone() };
         Walk::new(self.workspace, &self.resolved, &self.dir, options, OPERATION)
     }
 

@@ -21,13 +21,11 @@ use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use crate::operation::{ChangingOperation, Operation};
 use crate::recorder::Recorder;
 
-mod directories;
 mod file;
 pub(super) mod near;
 mod page;
 pub mod partitions;
 
-use crate::grep::directories::Directories;
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 
@@ -100,8 +98,6 @@ struct Search<'w> {
     files: Files<'w>,
     /// Walk over the files to search, or `None` if the request names a file.
     walk: Option<FileWalk<'w>>,
-    /// Opens the directories of files if the walk is one of names only.
-    directories: Option<Directories<'w>>,
     /// Whether the page is full, the time is up, or all files are searched.
     is_over: bool,
     /// Position of the next page, if any.
@@ -118,6 +114,14 @@ pub(super) struct FileWalk<'w> {
     within: Option<(String, Within)>,
 }
 
+/// An entry of a walk.
+enum Step {
+    /// A file to search.
+    File,
+    Other,
+    End,
+}
+
 impl<'w> Search<'w> {
     /// Prepares the search. If the request names a file, searches it.
     fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
@@ -126,8 +130,7 @@ impl<'w> Search<'w> {
         let fingerprint = cursor::fingerprint(args);
         let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
         let resolved = workspace.resolve(&args.path, OPERATION)?;
-        let mut search =
-            Self { workspace, fingerprint, files, walk: None, directories: None, is_over: false, end: None };
+        let mut search = Self { workspace, fingerprint, files, walk: None, is_over: false, end: None };
         match resolved.existing(workspace, OPERATION)?.kind {
             Kind::File => search.named(&resolved, position)?,
             Kind::Directory => {
@@ -160,14 +163,7 @@ impl<'w> Search<'w> {
             }
             let Some(entry) = walk.walk.entry() else { break };
             let within = walk.within(&entry);
-            let end = match &mut self.directories {
-                None => self.files.one_of_many(entry.dir, entry.name, entry.path, within),
-                Some(directories) => {
-                    directories.enter(entry.above());
-                    directories.search(&mut self.files, entry.name, within)
-                }
-            };
-            if let End::Page(within) = end {
+            if let End::Page(within) = self.files.one_of_many(entry.dir, entry.name, entry.path, within) {
                 self.is_over = true;
                 self.end = Some(self.files.position(within, entry.below));
                 return;
@@ -221,39 +217,35 @@ impl<'w> FileWalk<'w> {
         Ok(Self { walk: Walk::new(workspace, resolved, dir, options, OPERATION)?, glob: glob.map(Rc::new), within })
     }
 
-    /// Advances past `files` files that have been searched, ignoring the deadline.
-    fn pass(&mut self, files: usize) {
-        self.walk.ignores_deadline = true;
-        for _ in 0..files {
-            self.advance();
-        }
-        self.walk.ignores_deadline = false;
-    }
-
     /// Returns the position within a file at which the search starts.
     fn within(&self, entry: &Entry<'_>) -> Within {
         let here = self.within.as_ref().filter(|(path, _)| path == entry.below);
         here.map(|(_, within)| *within).unwrap_or_default()
     }
 
-    /// Returns the next file to search.
-    fn next_entry(&mut self) -> Option<Entry<'_>> {
-        if self.advance() { self.walk.entry() } else { None }
-    }
-
     /// Advances to the next file to search; returns false at the end.
     pub(super) fn advance(&mut self) -> bool {
-        while let Some(entry) = self.walk.next_entry() {
-            if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {
-                continue;
-            }
-            match entry.kind {
-                Kind::File => return true,
-                Kind::Directory => {}
-                Kind::Link => self.walk.skipped.links += 1,
-                Kind::Other => self.walk.skipped.special += 1,
+        loop {
+            match self.step() {
+                Step::File => return true,
+                Step::Other => {}
+                Step::End => return false,
             }
         }
-        false
+    }
+
+    /// Advances to the next entry.
+    fn step(&mut self) -> Step {
+        let Some(entry) = self.walk.next_entry() else { return Step::End };
+        if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {
+            return Step::Other;
+        }
+        match entry.kind {
+            Kind::File => return Step::File,
+            Kind::Directory => {}
+            Kind::Link => self.walk.skipped.links += 1,
+            Kind::Other => self.walk.skipped.special += 1,
+        }
+        Step::Other
     }
 }

@@ -4,6 +4,8 @@
 use paddock_types::request::Request;
 use paddock_types::response::{Grep, Response, Skipped};
 
+pub mod ranges;
+
 /// The instance that owns the walk and the page.
 pub trait Coordinator {
     /// Returns whether the search is over.
@@ -12,7 +14,8 @@ pub trait Coordinator {
     /// Returns the request that workers execute, and their time in milliseconds.
     fn job(&self) -> (Request, u64);
 
-    /// Returns the next partition, in a format that only workers read; `None` if there are no more.
+    /// Returns the next partition, in a format that only workers read; `None` if there is none before the next
+    /// [`Self::join`].
     fn next_partition(&mut self) -> Option<String>;
 
     /// Joins the result of the oldest open partition; `None` if no worker searched it. Returns true if the search is
@@ -32,13 +35,16 @@ pub trait Worker {
 
 /// Result of one partition.
 pub struct PartitionResult {
-    /// Amount that was searched completely: for `grep` the number of leading files, for `glob` 1 for the whole
-    /// partition and 0 for as much as fills a page.
-    pub progress: u64,
-    /// Matches in the partition. Skipped entries are counted only if no other instance sees them.
+    /// Matches in the searched part, which begins where the partition does.
     pub matches: PartitionMatches,
-    /// Amount that counts toward a limit: for `grep` bytes of text, for `glob` entries visited.
-    pub used: u64,
+    /// Last entry visited, relative to the searched directory.
+    pub reached: Option<String>,
+    /// Number of entries visited.
+    pub examined: u64,
+    /// Bytes of text in the matches, as a page counts them.
+    pub text_bytes: u64,
+    /// The paths at which the rest can be divided, in a format that only the coordinator reads; `None` if nothing is left.
+    pub rest: Option<String>,
 }
 
 /// Matches in the form of a page.
@@ -54,8 +60,6 @@ pub enum PartitionMatches {
 pub struct Names {
     /// Paths, each followed by a NUL byte: passing thousands of strings between instances would be slow.
     pub paths: String,
-    /// Last entry visited, relative to the searched directory.
-    pub reached: Option<String>,
     /// Numbers of skipped entries.
     pub skipped: Skipped,
 }

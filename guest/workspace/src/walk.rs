@@ -19,6 +19,7 @@ use crate::resolved_path::ResolvedPath;
 pub use crate::walk::entry::Entry;
 pub use crate::walk::options::{Options, Start};
 
+mod cuts;
 mod entry;
 mod left_out;
 mod options;
@@ -38,10 +39,6 @@ pub struct Walk<'w> {
     pub max_depth: u32,
     /// Whether a limit ended the walk: [`Self::reached`] is the position to continue from.
     pub stopped: bool,
-    /// [`Options::names_only`] for the entries that follow.
-    pub names_only: bool,
-    /// Whether the walk continues after the deadline.
-    pub ignores_deadline: bool,
     workspace: &'w Workspace<'w>,
     /// Lists directories instead of the workspace.
     listings: Option<Rc<dyn ListDirectory + 'w>>,
@@ -59,8 +56,6 @@ pub struct Walk<'w> {
     /// Directory of the current entry, which is listed before the walk continues.
     pending: Option<Below>,
     looked_at: u64,
-    /// Number of directories that were listed.
-    entered: u64,
     has_begun: bool,
     has_descended: bool,
     is_root: bool,
@@ -69,8 +64,6 @@ pub struct Walk<'w> {
 #[derive(Clone)]
 struct Frame {
     dir: Dir,
-    /// [`Entry::directory`].
-    number: u64,
     entries: Rc<Vec<DirEntry>>,
     /// The next entry.
     next: usize,
@@ -112,8 +105,6 @@ impl<'w> Walk<'w> {
             agent_rules: 0,
             max_depth: options.max_depth.unwrap_or(u32::MAX),
             stopped: false,
-            names_only: options.names_only,
-            ignores_deadline: false,
             workspace,
             listings,
             rules: (!options.include_ignored).then(Rules::default),
@@ -124,7 +115,6 @@ impl<'w> Walk<'w> {
             end_depth: options.end_depth(),
             pending: None,
             looked_at: 0,
-            entered: 0,
             has_begun: false,
             has_descended: false,
             is_root: resolved.is_root(),
@@ -176,15 +166,7 @@ impl<'w> Walk<'w> {
         let frame = self.frames.last()?;
         let DirEntry { name, kind } = frame.entry()?;
         let below = self.path.get(self.base..).unwrap_or_default();
-        Some(Entry {
-            dir: &frame.dir,
-            directory: frame.number,
-            name,
-            kind: *kind,
-            path: &self.path,
-            below,
-            depth: self.depth(),
-        })
+        Some(Entry { dir: &frame.dir, name, kind: *kind, path: &self.path, below, depth: self.depth() })
     }
 
     /// Advances to the next entry. Returns false at the end.
@@ -195,6 +177,10 @@ impl<'w> Walk<'w> {
             }
             let Some(frame) = self.frames.last_mut() else { return false };
             if frame.next == frame.entries.len() {
+                // The top stays for a walk that seeks an earlier start.
+                if self.frames.len() == 1 {
+                    return false;
+                }
                 self.ascend();
                 continue;
             }
@@ -271,9 +257,8 @@ impl<'w> Walk<'w> {
             self.skipped.unreadable += listing.unreadable;
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        self.entered += 1;
-        let (number, above) = (self.entered, self.path.len());
-        self.frames.push(Frame { dir, number, entries: Rc::new(entries), next: 0, above, start });
+        let above = self.path.len();
+        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, above, start });
     }
 
     fn start_name(&self, component: Option<usize>) -> Option<&str> {
@@ -288,7 +273,7 @@ impl<'w> Walk<'w> {
         };
         let fs = self.workspace.fs;
         self.has_descended = true;
-        let opened = self.listings().open(above, &name, self.names_only);
+        let opened = self.listings().open(above, &name, self.options.names_only);
         // A walk that continues below the directory has already counted it.
         let is_new = u64::from(below.start.is_none());
         let Ok((dir, listing)) = opened else {
@@ -308,9 +293,6 @@ impl<'w> Walk<'w> {
 
     fn ascend(&mut self) {
         self.frames.pop();
-        if self.frames.is_empty() {
-            return;
-        }
         self.agent_ignore.leave();
         if let Some(rules) = &mut self.rules {
             rules.leave();
@@ -335,13 +317,16 @@ impl<'w> Walk<'w> {
 
     /// Returns whether the next entry is at or after the end of the walk, where another walk begins.
     fn is_past_end(&self) -> bool {
-        let (Some(until), Some(frame)) = (&self.options.until, self.frames.last()) else { return false };
+        let last = self.frames.last().and_then(|frame| Some((frame, frame.entry()?)));
+        last.is_some_and(|(frame, entry)| self.is_at_end(self.frames.len(), frame, &entry.name))
+    }
+
+    /// Returns whether the entry `name` of a directory, which is at this depth, is at or after the end of the walk.
+    fn is_at_end(&self, depth: usize, frame: &Frame, name: &str) -> bool {
         // All entries below the last directory on the path to the end come before the end.
-        self.frames.len() <= self.end_depth
-            && frame.entry().is_some_and(|entry| {
-                let above = self.path.get(self.base..frame.above).unwrap_or_default();
-                above.split_terminator('/').chain([entry.name.as_str()]).cmp(until.split('/')).is_ge()
-            })
+        let Some(until) = self.options.until.as_ref().filter(|_| depth <= self.end_depth) else { return false };
+        let above = self.path.get(self.base..frame.above).unwrap_or_default();
+        above.split_terminator('/').chain([name]).cmp(until.split('/')).is_ge()
     }
 
     fn depth(&self) -> u32 {
@@ -351,7 +336,7 @@ impl<'w> Walk<'w> {
     fn is_over(&mut self) -> bool {
         self.looked_at += 1;
         self.looked_at > self.workspace.policy.limits.max_entries
-            || (self.is_clock_due() && !self.ignores_deadline && self.workspace.out_of_time())
+            || (self.is_clock_due() && self.workspace.out_of_time())
     }
 
     /// Returns whether the time must be checked: periodically, and at the first entry of each directory, because

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::bindings::exports::paddock::files::partitions::{PartitionMatches, PartitionResult, SearchJob};
+use crate::bindings::exports::paddock::files::partitions::{PartitionResult, SearchJob};
 use crate::budget::CallBudget;
 use crate::options::CancelToken;
 use crate::sandbox::Sandbox;
@@ -138,11 +138,21 @@ impl ParallelSearch {
         })?
     }
 
-    /// Returns the next partition with its number, as soon as its result can wait. None if the search needs no more.
+    /// Returns the next partition with its number, as soon as there is one and its result can wait. None if the search
+    /// needs no more.
     fn next(&self) -> Result<Option<(u64, String)>, ToolError> {
         let full = |state: &mut JoinState| !state.is_over && state.is_full();
-        let state = self.changed.wait_while(self.state(), full);
-        state.unwrap_or_else(PoisonError::into_inner).next()
+        let mut state = self.state();
+        loop {
+            state = self.changed.wait_while(state, full).unwrap_or_else(PoisonError::into_inner);
+            let (joined, next) = (state.joined, state.next()?);
+            if next.is_some() || state.is_over || state.joined == state.handed_out {
+                return Ok(next);
+            }
+            // The rest of a partition that another thread searches can be divided.
+            let same = |state: &mut JoinState| !state.is_over && state.joined == joined;
+            state = self.changed.wait_while(state, same).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, JoinState> {
@@ -170,7 +180,7 @@ impl JoinState {
     /// Returns whether the waiting results have reached a limit. While a result waits, a thread searches an earlier
     /// partition, so the state changes again.
     fn is_full(&self) -> bool {
-        let bytes = self.waiting.values().map(size).fold(0, u64::saturating_add);
+        let bytes = self.waiting.values().flatten().map(|result| result.text_bytes).fold(0, u64::saturating_add);
         !self.waiting.is_empty() && (bytes > MAX_WAITING_BYTES || self.handed_out - self.joined >= MAX_OUT)
     }
 
@@ -190,15 +200,6 @@ impl JoinState {
 
     fn end(self) -> Result<Sandbox, ToolError> {
         self.failure.map_or(Ok(self.coordinator), Err)
-    }
-}
-
-/// Returns the size of a result in bytes of text.
-fn size(result: &Option<PartitionResult>) -> u64 {
-    match result {
-        Some(PartitionResult { matches: PartitionMatches::Glob(names), .. }) => names.paths.len() as u64,
-        Some(PartitionResult { matches: PartitionMatches::Grep(_), used, .. }) => *used,
-        None => 0,
     }
 }
 

@@ -224,10 +224,10 @@ record!(search::GrepResult => response::Grep {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor, notes;
     ..response::Grep::default()
 });
-record!(partitions::Names => Names { paths, reached, skipped });
-record!(Names => partitions::Names { paths, reached, skipped });
-record!(partitions::PartitionResult => PartitionResult { progress, matches, used });
-record!(PartitionResult => partitions::PartitionResult { progress, matches, used });
+record!(partitions::Names => Names { paths, skipped });
+record!(Names => partitions::Names { paths, skipped });
+record!(partitions::PartitionResult => PartitionResult { matches, reached, examined, text_bytes, rest });
+record!(PartitionResult => partitions::PartitionResult { matches, reached, examined, text_bytes, rest });
 
 impl Convert<PartitionMatches> for partitions::PartitionMatches {
     fn lower(self) -> PartitionMatches {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use paddock_dialects::call;
 use paddock_dialects::call::Call;
+use paddock_ops::index::with_listings_after;
 use paddock_ops::partitions::{Coordinator, PartitionResult, Worker};
 use paddock_ops::{audit, parallel};
 use paddock_types::error::{Code, Error, Result};
@@ -235,6 +236,8 @@ pub fn open_workspace(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'st
     let mut workspace = paddock_ops::open(fs, leak(policy), Access::Read)?;
     if let Some(time_ms) = time_ms {
         workspace.set_time_left_ms(time_ms);
+        // Workers are for long searches.
+        workspace = with_listings_after(workspace, 0);
     }
     Ok(Some(leak(workspace)))
 }

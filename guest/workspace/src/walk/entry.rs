@@ -7,8 +7,6 @@ use paddock_vfs::Dir;
 pub struct Entry<'a> {
     /// The directory that holds it.
     pub dir: &'a Dir,
-    /// Number of the directory: all entries of this one have it, and those of no other.
-    pub directory: u64,
     /// Name in that directory.
     pub name: &'a str,
     /// Type of the entry.
@@ -19,11 +17,4 @@ pub struct Entry<'a> {
     pub below: &'a str,
     /// Levels below the top of the walk: 1 for an entry of the top itself.
     pub depth: u32,
-}
-
-impl Entry<'_> {
-    /// Returns the path, relative to the top of the walk, of the directory that holds the entry; empty for the top.
-    pub fn above(&self) -> &str {
-        self.below.strip_suffix(self.name).unwrap_or_default().trim_end_matches('/')
-    }
 }

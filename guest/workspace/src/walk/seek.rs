@@ -5,12 +5,13 @@ use paddock_types::response::Skipped;
 use crate::walk::{Options, Start, Walk};
 
 impl Walk<'_> {
-    /// Restarts the walk from `start`, which must not be before its last position, to `until`. Directories that were
-    /// listed already are not listed again.
+    /// Restarts the walk, which has begun at the top, from `start` to `until`. Directories that lead there and were listed
+    /// already are not listed again, unless the start is before the last position: their listings can begin after it.
     pub fn seek(&mut self, start: Start, until: Option<String>) {
+        let is_before = start.path.split('/').lt(self.reached().split('/'));
         self.skipped = Skipped::default();
         (self.looked_at, self.has_begun, self.pending) = (0, false, None);
-        while self.frames.len() > 1 && !self.leads_to(&start) {
+        while self.frames.len() > 1 && (is_before || !self.leads_to(&start)) {
             self.ascend();
         }
         let component = self.frames.len().saturating_sub(1);
