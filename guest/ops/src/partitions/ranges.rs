@@ -58,7 +58,7 @@ enum State {
         /// Number of ranges that were joined to this one.
         ranges: u64,
     },
-    Searched(PartitionResult),
+    Searched(Box<PartitionResult>),
     /// No worker can search it.
     Refused,
 }
@@ -131,7 +131,7 @@ impl Ranges {
             self.returned = (self.returned.0 + ranges, self.returned.1.saturating_add(result.examined));
         }
         let (reached, rest) = (result.reached.clone(), result.rest.clone());
-        part.state = State::Searched(result);
+        part.state = State::Searched(Box::new(result));
         if let Some(rest) = rest {
             let start = reached.map_or_else(|| part.range.start.clone(), |path| Start { path, inclusive: false });
             let until = part.range.until.replace(before(&start));
@@ -161,7 +161,7 @@ impl Ranges {
     pub fn next_of_all(&mut self) -> Option<Joined> {
         let part = self.parts.pop_front()?;
         let result = match part.state {
-            State::Searched(result) => Some(result),
+            State::Searched(result) => Some(*result),
             State::Unsearched | State::HandedOut { .. } | State::Refused => None,
         };
         Some((part.range, result))
