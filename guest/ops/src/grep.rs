@@ -1,7 +1,5 @@
 //! Finds text in files.
 
-use std::rc::Rc;
-
 use paddock_search::cursor;
 use paddock_search::cursor::Position;
 use paddock_search::glob::Glob;
@@ -105,11 +103,10 @@ struct Search<'w> {
 }
 
 /// Walk over the files of a directory.
-#[derive(Clone)]
 pub(super) struct FileWalk<'w> {
     /// Walk over all entries.
     pub(super) walk: Walk<'w>,
-    glob: Option<Rc<Glob>>,
+    glob: Option<Glob>,
     /// File in which the last page ended, and the position within it.
     within: Option<(String, Within)>,
 }
@@ -214,7 +211,7 @@ impl<'w> FileWalk<'w> {
             start,
             ..Options::default()
         };
-        Ok(Self { walk: Walk::new(workspace, resolved, dir, options, OPERATION)?, glob: glob.map(Rc::new), within })
+        Ok(Self { walk: Walk::new(workspace, resolved, dir, options, OPERATION)?, glob, within })
     }
 
     /// Returns the position within a file at which the search starts.

@@ -20,8 +20,8 @@ pub fn can_be_parallel(request: &Request) -> bool {
 /// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
 pub fn coordinate<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
     Ok(match request {
-        Request::Grep(args) => Box::new(grep::partitions::Coordinator::begin(workspace, args)?),
-        Request::Glob(args) => Box::new(glob::partitions::Coordinator::begin(workspace, args)?),
+        Request::Grep(args) => Box::new(grep::partitions::coordinate(workspace, args)?),
+        Request::Glob(args) => Box::new(glob::partitions::coordinate(workspace, args)?),
         _ => return Err(no_search()),
     })
 }

@@ -4,6 +4,7 @@
 use paddock_types::request::Request;
 use paddock_types::response::{Grep, Response, Skipped};
 
+pub mod coordinator;
 pub mod ranges;
 
 /// The instance that owns the walk and the page.

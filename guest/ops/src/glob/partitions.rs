@@ -10,12 +10,12 @@ use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::{Response, Skipped};
 use paddock_workspace::Workspace;
-use paddock_workspace::walk::{Start, Walk};
-use serde::{Deserialize, Serialize};
+use paddock_workspace::walk::Walk;
 
 use crate::glob::{Search, SearchScope, after};
 use crate::partitions;
-use crate::partitions::ranges::{Joined, Range, Ranges, Rest};
+use crate::partitions::coordinator::{Coordinator, Partition, Progress, RangeSearch};
+use crate::partitions::ranges::{Range, Rest};
 use crate::partitions::{Names, PartitionMatches, PartitionResult};
 
 /// Number of entries that the coordinator visits before it requests workers: shorter searches do not pay for them.
@@ -28,89 +28,79 @@ const MIN_ENTRIES: u64 = 64;
 /// wasted.
 const PARTITIONS_LEFT: u64 = 8;
 
-/// The instance that owns the page.
-pub struct Coordinator<'w> {
+/// Starts the search and completes the first part of it, or all of it.
+pub fn coordinate<'w>(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Coordinator<NameSearch<'w>>> {
+    let (scope, fingerprint, position) = crate::glob::begin(workspace, args)?;
+    let walk = scope.walk(position.map(crate::glob::start))?;
+    let mut search = Search::new(&scope, walk, crate::glob::budget(workspace, args));
+    let is_over = !search.advance(ALONE_ENTRIES);
+    Ok(Coordinator::new(NameSearch { search, args, fingerprint, is_over }))
+}
+
+/// The search of the coordinator.
+pub struct NameSearch<'w> {
     search: Search<'w>,
     args: &'w request::Glob,
     fingerprint: String,
-    /// What follows the coordinator's own part; `None` before the first partition is requested.
-    ranges: Option<Ranges>,
-    /// Number of entries visited in the joined part.
-    visited: u64,
     is_over: bool,
 }
 
-/// A range of the walk, and the number of entries of which a worker leaves the rest.
-#[derive(Serialize, Deserialize)]
-struct Partition {
-    range: Range,
-    entries: u64,
-}
+impl RangeSearch for NameSearch<'_> {
+    const PARTITION_ENTRIES: u64 = PARTITION_ENTRIES;
 
-impl<'w> Coordinator<'w> {
-    /// Starts the search and completes the first part of it, or all of it.
-    pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Self> {
-        let (scope, fingerprint, position) = crate::glob::begin(workspace, args)?;
-        let mut search =
-            Search::new(&scope, scope.walk(position.map(crate::glob::start))?, crate::glob::budget(workspace, args));
-        let is_over = !search.advance(ALONE_ENTRIES);
-        Ok(Self { search, args, fingerprint, ranges: None, visited: 0, is_over })
+    fn request(&self) -> Request {
+        Request::Glob(self.args.clone())
     }
 
-    /// Returns the ranges of the walk that the coordinator has not searched.
-    fn rest(&mut self) -> Ranges {
-        self.visited = self.search.walk.looked_at();
-        self.search.reached = self.search.reached().to_owned();
-        let start = Start { path: self.search.reached.clone(), inclusive: false };
-        Ranges::new(start, self.search.walk.cuts(PARTITION_ENTRIES))
+    fn workspace(&self) -> &Workspace<'_> {
+        self.search.scope.workspace
     }
 
-    /// Returns the estimated number of entries to visit until the page is full.
-    fn left(&self) -> u64 {
+    fn walk(&self) -> Option<&Walk<'_>> {
+        Some(&self.search.walk)
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn partition_entries(&self, visited: u64) -> u64 {
         let count = self.search.paths.count;
         let remaining = (self.search.budget.entries - count) as u64;
-        (remaining * self.visited).checked_div(count as u64).unwrap_or(u64::MAX)
+        let until_full = (remaining * visited).checked_div(count as u64).unwrap_or(u64::MAX);
+        (until_full / PARTITIONS_LEFT).clamp(MIN_ENTRIES, PARTITION_ENTRIES)
     }
 
-    /// Appends the results of the ranges that follow the page, as long as `next` returns one.
-    fn settle(&mut self, next: impl Fn(&mut Ranges) -> Option<Joined>) {
-        while !self.is_over
-            && let Some((range, result)) = self.ranges.as_mut().and_then(&next)
-        {
-            if !result.is_some_and(|result| self.append(result)) {
-                self.search_alone(range);
-            }
-            self.is_over = self.search.end.is_some();
-        }
-    }
-
-    /// Appends the result of a range. Returns false if it cannot be used.
-    fn append(&mut self, result: PartitionResult) -> bool {
-        let PartitionMatches::Glob(names) = result.matches else { return false };
-        let visited = self.visited.saturating_add(result.examined);
-        let is_within = visited <= self.search.scope.workspace.policy.limits.max_entries;
-        let is_appended = is_within && self.search.take(&names, result.reached);
-        if is_appended {
-            self.visited = visited;
-        }
+    fn append(&mut self, matches: PartitionMatches, _text_bytes: u64) -> bool {
+        let PartitionMatches::Glob(names) = matches else { return false };
+        let is_appended = self.search.take(&names);
+        self.is_over = self.search.end.is_some();
         is_appended
     }
 
-    /// Searches a range without workers.
-    fn search_alone(&mut self, range: Range) {
+    fn search_range(&mut self, range: Range, before: &Progress) {
         self.search.skipped = self.search.left_out();
+        before.reached.clone_into(&mut self.search.reached);
         self.search.walk.seek(range.start, range.until);
-        self.search.walk.add_looked_at(self.visited);
+        self.search.walk.add_looked_at(before.visited);
         self.search.advance(u64::MAX);
-        self.search.reached = self.search.reached().to_owned();
-        self.visited = self.search.walk.looked_at();
+        self.is_over = self.search.end.is_some();
+    }
+
+    fn search_rest(&mut self) {
+        self.search.advance(u64::MAX);
+    }
+
+    fn finish(self) -> Response {
+        let workspace = self.search.scope.workspace;
+        Response::Glob(crate::glob::described(workspace, self.args, self.search.finish(&self.fingerprint)))
     }
 }
 
 impl Search<'_> {
     /// Appends the paths that a worker found in a range, up to the end of the page. Returns false if the result is too
     /// imprecise: a page reports the entries skipped up to its last path, a worker reports only their total.
-    fn take(&mut self, names: &Names, reached: Option<String>) -> bool {
+    fn take(&mut self, names: &Names) -> bool {
         // Only a search entry by entry can end at the limit of bytes.
         if self.budget.used + names.paths.len() >= self.budget.bytes {
             return false;
@@ -123,9 +113,6 @@ impl Search<'_> {
         }
         if !is_over {
             self.skipped.add(&names.skipped);
-            if let Some(reached) = reached {
-                self.reached = reached;
-            }
         }
         for path in parts(&names.paths).take(remaining) {
             self.budget.take(path);
@@ -136,45 +123,6 @@ impl Search<'_> {
         }
         self.end = is_over.then(|| after(&self.last.0));
         true
-    }
-}
-
-impl partitions::Coordinator for Coordinator<'_> {
-    fn is_over(&self) -> bool {
-        self.is_over
-    }
-
-    fn job(&self) -> (Request, u64) {
-        (Request::Glob(self.args.clone()), self.search.scope.workspace.time_left_ms())
-    }
-
-    fn next_partition(&mut self) -> Option<String> {
-        if self.is_over {
-            return None;
-        }
-        if self.ranges.is_none() {
-            self.ranges = Some(self.rest());
-        }
-        let entries = (self.left() / PARTITIONS_LEFT).clamp(MIN_ENTRIES, PARTITION_ENTRIES);
-        let range = self.ranges.as_mut()?.hand_out(entries)?;
-        serde_json::to_string(&Partition { range, entries }).ok()
-    }
-
-    fn join(&mut self, result: Option<PartitionResult>) -> bool {
-        if let Some(ranges) = &mut self.ranges {
-            ranges.take(result);
-        }
-        self.settle(Ranges::next_done);
-        self.is_over
-    }
-
-    fn finish(mut self: Box<Self>) -> Response {
-        match self.ranges.is_some() {
-            false => drop(self.search.advance(u64::MAX)),
-            true => self.settle(Ranges::next_of_all),
-        }
-        let workspace = self.search.scope.workspace;
-        Response::Glob(crate::glob::described(workspace, self.args, self.search.finish(&self.fingerprint)))
     }
 }
 

@@ -7,14 +7,15 @@ use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::{Response, Skipped};
 use paddock_workspace::Workspace;
-use paddock_workspace::walk::Start;
+use paddock_workspace::walk::Walk;
 
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 use crate::grep::{FileWalk, OPERATION, Search, Step};
 use crate::index::exclusions::FILES_BEFORE_INDEX;
 use crate::partitions;
-use crate::partitions::ranges::{Joined, Range, Ranges, Rest};
+use crate::partitions::coordinator::{Coordinator, Partition, Progress, RangeSearch};
+use crate::partitions::ranges::{Range, Rest};
 use crate::partitions::{PartitionMatches, PartitionResult};
 
 /// Number of files and bytes that the coordinator searches before it requests workers: shorter searches do not pay for
@@ -26,115 +27,72 @@ const PARTITION_FILES: u64 = 256;
 const PARTITION_ENTRIES: u64 = 4_096;
 const PARTITION_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The instance that owns the page.
-pub struct Coordinator<'w> {
+/// Starts the search and completes the first part of it, or all of it.
+pub fn coordinate<'w>(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Coordinator<TextSearch<'w>>> {
+    let mut search = Search::begin(workspace, args)?;
+    for _ in 0..ALONE_FILES {
+        if search.is_over || search.files.bytes_read() >= ALONE_BYTES {
+            break;
+        }
+        search.advance(1);
+    }
+    Ok(Coordinator::new(TextSearch { search, args }))
+}
+
+/// The search of the coordinator.
+pub struct TextSearch<'w> {
     search: Search<'w>,
     args: &'w request::Grep,
-    /// What follows the coordinator's own part; `None` before the first partition is requested.
-    ranges: Option<Ranges>,
-    /// Last entry and number of entries of the joined part.
-    reached: String,
-    visited: u64,
 }
 
-impl<'w> Coordinator<'w> {
-    /// Starts the search and completes the first part of it, or all of it.
-    pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
-        let mut search = Search::begin(workspace, args)?;
-        for _ in 0..ALONE_FILES {
-            if search.is_over || search.files.bytes_read() >= ALONE_BYTES {
-                break;
-            }
-            search.advance(1);
-        }
-        Ok(Self { search, args, ranges: None, reached: String::new(), visited: 0 })
+impl RangeSearch for TextSearch<'_> {
+    const PARTITION_ENTRIES: u64 = PARTITION_FILES;
+
+    fn request(&self) -> Request {
+        Request::Grep(self.args.clone())
     }
 
-    /// Returns the ranges of the walk that the coordinator has not searched.
-    fn rest(&mut self) -> Option<Ranges> {
-        let walk = &self.search.walk.as_ref()?.walk;
-        (self.reached, self.visited) = (walk.reached().to_owned(), walk.looked_at());
-        let start = Start { path: self.reached.clone(), inclusive: false };
-        Some(Ranges::new(start, walk.cuts(PARTITION_FILES)))
+    fn workspace(&self) -> &Workspace<'_> {
+        self.search.workspace
     }
 
-    /// Appends the results of the ranges that follow the page, as long as `next` returns one.
-    fn settle(&mut self, next: impl Fn(&mut Ranges) -> Option<Joined>) {
-        while !self.search.is_over
-            && let Some((range, result)) = self.ranges.as_mut().and_then(&next)
-        {
-            if !result.is_some_and(|result| self.append(result)) {
-                self.search_alone(range);
-            }
-        }
+    fn walk(&self) -> Option<&Walk<'_>> {
+        self.search.walk.as_ref().map(|walk| &walk.walk)
     }
 
-    /// Appends the result of a range. Returns false if it does not certainly fit.
-    fn append(&mut self, result: PartitionResult) -> bool {
-        let PartitionMatches::Grep(page) = result.matches else { return false };
-        let visited = self.visited.saturating_add(result.examined);
-        let text_bytes = usize::try_from(result.text_bytes).unwrap_or(usize::MAX);
-        let is_within = visited <= self.search.workspace.policy.limits.max_entries;
-        let is_appended = is_within && self.search.files.page.append(page, text_bytes);
-        if is_appended {
-            self.visited = visited;
-            result.reached.into_iter().for_each(|reached| self.reached = reached);
-        }
-        is_appended
-    }
-
-    /// Searches a range without workers: a page must end at an exact match.
-    fn search_alone(&mut self, range: Range) {
-        let Some(FileWalk { walk, .. }) = &mut self.search.walk else { return };
-        self.search.files.page.result.skipped.add(&walk.skipped);
-        walk.seek(range.start, range.until);
-        walk.add_looked_at(self.visited);
-        self.search.advance(usize::MAX);
-        let Some(FileWalk { walk, .. }) = &self.search.walk else { return };
-        self.visited = walk.looked_at();
-        match &mut self.search.end {
-            Some(end) if walk.stopped && !walk.has_begun() => end.path.clone_from(&self.reached),
-            Some(_) => {}
-            None => self.search.is_over = false,
-        }
-        if walk.has_begun() {
-            self.reached = walk.reached().to_owned();
-        }
-    }
-}
-
-impl partitions::Coordinator for Coordinator<'_> {
     fn is_over(&self) -> bool {
         self.search.is_over
     }
 
-    fn job(&self) -> (Request, u64) {
-        (Request::Grep(self.args.clone()), self.search.workspace.time_left_ms())
+    fn partition_entries(&self, _visited: u64) -> u64 {
+        PARTITION_FILES
     }
 
-    fn next_partition(&mut self) -> Option<String> {
-        if self.search.is_over {
-            return None;
-        }
-        if self.ranges.is_none() {
-            self.ranges = self.rest();
-        }
-        serde_json::to_string(&self.ranges.as_mut()?.hand_out(PARTITION_FILES)?).ok()
+    fn append(&mut self, matches: PartitionMatches, text_bytes: u64) -> bool {
+        let PartitionMatches::Grep(page) = matches else { return false };
+        self.search.files.page.append(page, usize::try_from(text_bytes).unwrap_or(usize::MAX))
     }
 
-    fn join(&mut self, result: Option<PartitionResult>) -> bool {
-        if let Some(ranges) = &mut self.ranges {
-            ranges.take(result);
+    fn search_range(&mut self, range: Range, before: &Progress) {
+        let Some(FileWalk { walk, .. }) = &mut self.search.walk else { return };
+        self.search.files.page.result.skipped.add(&walk.skipped);
+        walk.seek(range.start, range.until);
+        walk.add_looked_at(before.visited);
+        self.search.advance(usize::MAX);
+        self.search.is_over = self.search.end.is_some();
+        if let (Some(FileWalk { walk, .. }), Some(end)) = (&self.search.walk, &mut self.search.end)
+            && walk.stopped
+            && !walk.has_begun()
+        {
+            end.path.clone_from(&before.reached);
         }
-        self.settle(Ranges::next_done);
-        self.search.is_over
     }
 
-    fn finish(mut self: Box<Self>) -> Response {
-        match self.ranges.is_some() {
-            false => self.search.advance(usize::MAX),
-            true => self.settle(Ranges::next_of_all),
-        }
+    fn search_rest(&mut self) {
+        self.search.advance(usize::MAX);
+    }
+
+    fn finish(self) -> Response {
         let workspace = self.search.workspace;
         Response::Grep(crate::grep::sorted(workspace, self.args, self.search.finish()))
     }
@@ -167,25 +125,24 @@ impl<'w> Worker<'w> {
         Ok(Self { workspace, files, walk, searched: Searched::default() })
     }
 
-    /// Searches a range, and returns what is left of it.
-    fn search(&mut self, range: Range) -> Option<Rest> {
+    /// Searches a range, and returns its rest if something is left.
+    fn search(&mut self, Partition { range, entries }: Partition) -> Option<Rest> {
         self.walk.walk.seek(range.start, range.until);
         let mut files = 0;
         loop {
             match self.walk.step() {
                 Step::File if !self.search_file() => return Some(Rest::Refused),
                 Step::File => files += 1,
-                Step::Other => {}
+                Step::Other => self.record(),
                 // The coordinator reports a limit at the exact entry.
                 Step::End if self.walk.walk.stopped => return Some(Rest::Refused),
                 Step::End => {
-                    self.keep_up();
+                    self.record();
                     return None;
                 }
             }
-            let is_enough = files >= PARTITION_FILES || self.files.bytes_read() >= PARTITION_BYTES;
+            let is_enough = files >= entries || self.files.bytes_read() >= PARTITION_BYTES;
             if is_enough || self.walk.walk.looked_at() >= PARTITION_ENTRIES {
-                self.keep_up();
                 return Some(Rest::Divided(self.walk.walk.cuts(PARTITION_FILES)));
             }
         }
@@ -200,12 +157,12 @@ impl<'w> Worker<'w> {
             self.files.back_to(before);
             return false;
         }
-        self.keep_up();
+        self.record();
         !(self.files.is_clock_due() && self.workspace.out_of_time())
     }
 
     /// Records that everything up to the current entry was searched.
-    fn keep_up(&mut self) {
+    fn record(&mut self) {
         let (walk, searched) = (&self.walk.walk, &mut self.searched);
         if walk.has_begun() {
             walk.reached().clone_into(searched.reached.get_or_insert_default());
@@ -217,7 +174,7 @@ impl<'w> Worker<'w> {
 impl partitions::Worker for Worker<'_> {
     fn search_partition(&mut self, partition: &str) -> PartitionResult {
         let rest = match serde_json::from_str(partition) {
-            Ok(range) => self.search(range),
+            Ok(partition) => self.search(partition),
             Err(_) => Some(Rest::Refused),
         };
         let Searched { reached, entries, skipped } = std::mem::take(&mut self.searched);

@@ -24,7 +24,7 @@ pub struct Range {
     pub until: Option<String>,
 }
 
-/// What is left of a range that a worker has searched.
+/// The rest of a range that a worker has searched in part.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Rest {
     /// The paths at which it is divided into ranges.
@@ -139,7 +139,7 @@ impl Ranges {
         }
     }
 
-    /// Inserts what is left of a range.
+    /// Inserts the rest of a range.
     fn insert(&mut self, index: usize, range: Range, rest: Rest) {
         let tail = self.parts.split_off(index);
         match rest {
