@@ -5,12 +5,15 @@
 use std::cell::{Cell, RefCell};
 
 use paddock_guest::engine;
+use paddock_ops::parallel::{coordinate, prepare_worker};
 use paddock_types::entry::Time;
 use paddock_types::error::Code;
 use paddock_types::policy::Policy;
-use paddock_types::request::{Request, Stat};
+use paddock_types::request::{Glob, Grep, Request, Stat};
+use paddock_types::response::Response;
 use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen};
+use paddock_workspace::Workspace;
 use serde_json::{Value, json};
 
 /// Counts the bytes that are read and the directories that are listed, and records the names whose removal failed because they did not exist.
@@ -18,6 +21,8 @@ struct Counting {
     inner: MemoryFs,
     read: Cell<u64>,
     listed: Cell<u64>,
+    /// Milliseconds that have passed besides those of the inner file system.
+    passed: Cell<u64>,
     removed_in_vain: RefCell<Vec<String>>,
 }
 
@@ -50,7 +55,10 @@ impl Filesystem for Counting {
         remove_dir(dir: &Dir, name: &str) -> FsResult<()>;
         random() -> u64;
         now() -> Time;
-        clock_ms() -> u64;
+    }
+
+    fn clock_ms(&self) -> u64 {
+        self.inner.clock_ms() + self.passed.get()
     }
 
     fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
@@ -76,7 +84,13 @@ impl Filesystem for Counting {
 impl Counting {
     fn new() -> Self {
         let inner = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
-        Self { inner, read: Cell::new(0), listed: Cell::new(0), removed_in_vain: RefCell::default() }
+        Self {
+            inner,
+            read: Cell::new(0),
+            listed: Cell::new(0),
+            passed: Cell::new(0),
+            removed_in_vain: RefCell::default(),
+        }
     }
 
     fn call(&self, dialect: &str, tool: &str, arguments: &Value) -> Value {
@@ -101,6 +115,70 @@ fn a_listing_reads_the_files_that_it_hashes_and_those_once() {
         let hashed = entries.iter().filter(|entry| entry["content_hash"].is_string()).count();
         assert_eq!((entries.len(), hashed), (files, 100), "{tool}");
         assert_eq!(fs.read.get(), (hashed * size) as u64, "{tool}");
+    }
+}
+
+/// Creates 12,000 files in one directory below the top, which is not listed again anyway.
+fn large_directory() -> Counting {
+    let fs = Counting::new();
+    fs.call("paddock", "make_dir", &json!({"path": "large"}));
+    let top = fs.inner.preopens().into_iter().find(|preopen| preopen.guest_path == "/workspace").unwrap().dir;
+    let dir = fs.inner.open_dir(&top, "large").unwrap();
+    for number in 0..12_000 {
+        fs.inner.open_file(&dir, &format!("f{number:05}"), Open::CreateNew).unwrap();
+    }
+    fs
+}
+
+/// Workers get ranges in any order, also ones before their last position.
+#[test]
+fn an_instance_of_a_search_lists_a_large_directory_once() {
+    let (fs, policy) = (large_directory(), Policy::parse("{}", "paddock").unwrap());
+    let workspace = Workspace::open(&fs, &policy).unwrap();
+    let request = Request::Grep(Grep { limit: 10_000, ..Grep::of("nothing".to_owned()) });
+    fs.listed.set(0);
+    let mut coordinator = coordinate(&workspace, &request).unwrap();
+    let mut workers = [prepare_worker(&workspace, &request).unwrap(), prepare_worker(&workspace, &request).unwrap()];
+    let mut partitions = 0;
+    loop {
+        let handed_out: Vec<_> = std::iter::from_fn(|| coordinator.next_partition()).collect();
+        if handed_out.is_empty() {
+            break;
+        }
+        partitions += handed_out.len();
+        // Each worker gets its partitions in the reverse order of the walk.
+        let searched = handed_out.iter().enumerate().rev().map(|(at, one)| workers[at % 2].search_partition(one));
+        let results: Vec<_> = searched.collect();
+        for result in results.into_iter().rev() {
+            coordinator.join(Some(result));
+        }
+    }
+    let Response::Grep(answer) = coordinator.finish() else { panic!("no text") };
+    assert_eq!(answer.files_searched, 12_000);
+    // Each of three instances lists the top and the directory, and a worker lists the directory again if it has searched its end.
+    assert!(partitions >= 40 && fs.listed.get() <= 9, "{partitions}, {}", fs.listed.get());
+}
+
+#[test]
+fn a_search_whose_time_is_up_lists_nothing_more() {
+    let (fs, policy) = (large_directory(), Policy::parse("{}", "paddock").unwrap());
+    let text = Request::Grep(Grep { limit: 10_000, ..Grep::of("nothing".to_owned()) });
+    let names = Request::Glob(Glob { limit: 10_000, ..Glob::of("**/nothing".to_owned()) });
+    for request in [text, names] {
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let mut coordinator = coordinate(&workspace, &request).unwrap();
+        let partition = coordinator.next_partition();
+        fs.listed.set(0);
+        fs.passed.set(fs.passed.get() + 1_000_000);
+        if partition.is_some() {
+            assert!(coordinator.join(None));
+        }
+        let cursor = match coordinator.finish() {
+            Response::Grep(answer) => answer.next_cursor,
+            Response::Glob(answer) => answer.next_cursor,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((cursor.is_some(), fs.listed.get()), (partition.is_some(), 0));
     }
 }
 

@@ -20,6 +20,7 @@ pub use crate::walk::entry::Entry;
 pub use crate::walk::options::{Options, Start};
 
 mod cuts;
+mod end;
 mod entry;
 mod left_out;
 mod options;
@@ -58,6 +59,8 @@ pub struct Walk<'w> {
     looked_at: u64,
     has_begun: bool,
     has_descended: bool,
+    /// Whether the walk was moved, and can be moved back to entries before its start.
+    has_moved: bool,
     is_root: bool,
 }
 
@@ -65,6 +68,8 @@ pub struct Walk<'w> {
 struct Frame {
     dir: Dir,
     entries: Rc<Vec<DirEntry>>,
+    /// Number of all entries of the directory.
+    listed: u64,
     /// The next entry.
     next: usize,
     /// Length of the part of each entry's path that belongs to the directory.
@@ -117,6 +122,7 @@ impl<'w> Walk<'w> {
             looked_at: 0,
             has_begun: false,
             has_descended: false,
+            has_moved: false,
             is_root: resolved.is_root(),
             options: Rc::new(options),
         };
@@ -141,6 +147,12 @@ impl<'w> Walk<'w> {
     /// Adds entries that another walk visited to the count of this walk.
     pub fn add_looked_at(&mut self, entries: u64) {
         self.looked_at += entries;
+    }
+
+    /// Returns the number of entries of the current directory and of those above it. Another walk lists them again before it
+    /// continues from here.
+    pub fn listed(&self) -> u64 {
+        self.frames.iter().map(|frame| frame.listed).sum()
     }
 
     /// Returns the path, relative to the top, up to which all entries have been visited.
@@ -173,6 +185,10 @@ impl<'w> Walk<'w> {
     pub fn advance(&mut self) -> bool {
         loop {
             if let Some(below) = self.pending.take() {
+                // Otherwise the walk that continues there would count the directory again.
+                if self.ends_in_current() {
+                    return false;
+                }
                 self.descend(below);
             }
             let Some(frame) = self.frames.last_mut() else { return false };
@@ -246,19 +262,23 @@ impl<'w> Walk<'w> {
 
     fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
         let mut entries = listing.entries;
+        let listed = entries.len() as u64;
         if let Some(only) = self.options.prefix.get(self.frames.len()) {
             entries.retain(|entry| entry.name == *only);
         }
-        if let Some(first) = self.start_name(start) {
+        if let Some(first) = self.start_name(start).filter(|_| !self.has_moved) {
             entries.retain(|entry| entry.name.as_str() >= first);
-        } else {
-            // A walk that continues in the middle of a directory has already counted these names.
+        }
+        // A walk that continues in the middle of a directory has already counted these names.
+        if start.is_none() {
             self.skipped.unnamed += listing.unnamed;
             self.skipped.unreadable += listing.unreadable;
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let next =
+            self.start_name(start).map_or(0, |first| entries.partition_point(|entry| entry.name.as_str() < first));
         let above = self.path.len();
-        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, above, start });
+        self.frames.push(Frame { dir, entries: Rc::new(entries), listed, next, above, start });
     }
 
     fn start_name(&self, component: Option<usize>) -> Option<&str> {
@@ -306,27 +326,6 @@ impl<'w> Walk<'w> {
         self.path.truncate(frame.above);
         self.path.push_str(&entry.name);
         Some(entry.kind)
-    }
-
-    /// Moves back to before the current entry, so that the next advance returns it again.
-    fn step_back(&mut self) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.next -= 1;
-        }
-    }
-
-    /// Returns whether the next entry is at or after the end of the walk, where another walk begins.
-    fn is_past_end(&self) -> bool {
-        let last = self.frames.last().and_then(|frame| Some((frame, frame.entry()?)));
-        last.is_some_and(|(frame, entry)| self.is_at_end(self.frames.len(), frame, &entry.name))
-    }
-
-    /// Returns whether the entry `name` of a directory, which is at this depth, is at or after the end of the walk.
-    fn is_at_end(&self, depth: usize, frame: &Frame, name: &str) -> bool {
-        // All entries below the last directory on the path to the end come before the end.
-        let Some(until) = self.options.until.as_ref().filter(|_| depth <= self.end_depth) else { return false };
-        let above = self.path.get(self.base..frame.above).unwrap_or_default();
-        above.split_terminator('/').chain([name]).cmp(until.split('/')).is_ge()
     }
 
     fn depth(&self) -> u32 {

@@ -33,7 +33,7 @@ pub fn coordinate<'w>(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> 
     let (scope, fingerprint, position) = crate::glob::begin(workspace, args)?;
     let walk = scope.walk(position.map(crate::glob::start))?;
     let mut search = Search::new(&scope, walk, crate::glob::budget(workspace, args));
-    let is_over = !search.advance(ALONE_ENTRIES);
+    let is_over = !search.advance_until_it_pays(ALONE_ENTRIES);
     Ok(Coordinator::new(NameSearch { search, args, fingerprint, is_over }))
 }
 
@@ -87,6 +87,11 @@ impl RangeSearch for NameSearch<'_> {
         self.is_over = self.search.end.is_some();
     }
 
+    fn stop(&mut self, reached: &str) {
+        (self.is_over, self.search.walk.stopped) = (true, true);
+        self.search.end = Some(after(reached));
+    }
+
     fn search_rest(&mut self) {
         self.search.advance(u64::MAX);
     }
@@ -98,6 +103,20 @@ impl RangeSearch for NameSearch<'_> {
 }
 
 impl Search<'_> {
+    /// Continues until the walk has visited this number of entries, and more than another instance would list again before it
+    /// continues from there. Returns false if the search is over.
+    fn advance_until_it_pays(&mut self, entries: u64) -> bool {
+        loop {
+            let until = entries.max(self.walk.listed() + 1);
+            if self.walk.looked_at() >= until {
+                return true;
+            }
+            if !self.advance(until) {
+                return false;
+            }
+        }
+    }
+
     /// Appends the paths that a worker found in a range, up to the end of the page. Returns false if the result is too
     /// imprecise: a page reports the entries skipped up to its last path, a worker reports only their total.
     fn take(&mut self, names: &Names) -> bool {
@@ -150,7 +169,7 @@ impl<'w> Worker<'w> {
         let mut walk = self.walk.take()?;
         walk.seek(range.start, range.until);
         let mut search = Search::new(&self.scope, walk, self.budget.clone());
-        let is_left = search.advance(entries);
+        let is_left = search.advance_until_it_pays(entries);
         let walk = self.walk.insert(search.walk);
         let text_bytes = search.paths.text.len() as u64;
         search.end.is_none().then(|| PartitionResult {

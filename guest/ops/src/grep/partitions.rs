@@ -1,6 +1,7 @@
 //! Parallel search of contents. A partition is a range of the walk; the worker walks it itself, and returns what it leaves of
 //! it when it has searched enough.
 
+use paddock_search::cursor::Position;
 use paddock_search::matcher::Matcher;
 use paddock_types::error::Result;
 use paddock_types::request;
@@ -20,8 +21,11 @@ use crate::partitions::{PartitionMatches, PartitionResult};
 
 /// Number of files and bytes that the coordinator searches before it requests workers: shorter searches do not pay for
 /// them. The coordinator of a longer search does not open the index, which each worker opens.
-const ALONE_FILES: u32 = FILES_BEFORE_INDEX;
+const ALONE_FILES: u64 = FILES_BEFORE_INDEX as u64;
 const ALONE_BYTES: u64 = 1024 * 1024;
+/// Number of entries that a worker lists, to get to its range, for each file that an instance searches before it: the search
+/// of a file takes some 20 times as long as the listing of an entry.
+const ENTRIES_PER_FILE: u64 = 16;
 /// Number of files, entries and bytes after which a worker returns the rest of a partition.
 const PARTITION_FILES: u64 = 256;
 const PARTITION_ENTRIES: u64 = 4_096;
@@ -30,13 +34,21 @@ const PARTITION_BYTES: u64 = 4 * 1024 * 1024;
 /// Starts the search and completes the first part of it, or all of it.
 pub fn coordinate<'w>(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Coordinator<TextSearch<'w>>> {
     let mut search = Search::begin(workspace, args)?;
-    for _ in 0..ALONE_FILES {
-        if search.is_over || search.files.bytes_read() >= ALONE_BYTES {
-            break;
-        }
+    let mut files = 0;
+    while !search.is_over
+        && search.files.bytes_read() < ALONE_BYTES
+        && search.walk.as_ref().is_some_and(|walk| files < files_that_pay(walk, ALONE_FILES))
+    {
         search.advance(1);
+        files += 1;
     }
     Ok(Coordinator::new(TextSearch { search, args }))
+}
+
+/// Returns the number of files, at least `files`, after which another instance may continue. It lists the directories that
+/// lead there again, which would otherwise take longer than it saves.
+fn files_that_pay(walk: &FileWalk<'_>, files: u64) -> u64 {
+    files.max(walk.walk.listed() / ENTRIES_PER_FILE)
 }
 
 /// The search of the coordinator.
@@ -86,6 +98,11 @@ impl RangeSearch for TextSearch<'_> {
         {
             end.path.clone_from(&before.reached);
         }
+    }
+
+    fn stop(&mut self, reached: &str) {
+        self.search.is_over = true;
+        self.search.end = Some(Position { numbers: Vec::new(), path: reached.to_owned() });
     }
 
     fn search_rest(&mut self) {
@@ -141,8 +158,8 @@ impl<'w> Worker<'w> {
                     return None;
                 }
             }
-            let is_enough = files >= entries || self.files.bytes_read() >= PARTITION_BYTES;
-            if is_enough || self.walk.walk.looked_at() >= PARTITION_ENTRIES {
+            let is_enough = files >= files_that_pay(&self.walk, entries) || self.files.bytes_read() >= PARTITION_BYTES;
+            if is_enough || self.walk.walk.looked_at() >= PARTITION_ENTRIES.max(self.walk.walk.listed()) {
                 return Some(Rest::Divided(self.walk.walk.cuts(PARTITION_FILES)));
             }
         }

@@ -37,6 +37,9 @@ pub trait RangeSearch {
     /// Searches a range that follows what has been searched.
     fn search_range(&mut self, range: Range, before: &Progress);
 
+    /// Ends the page after the path `reached`, because the time is up.
+    fn stop(&mut self, reached: &str);
+
     /// Searches everything that its walk has not visited.
     fn search_rest(&mut self);
 
@@ -109,6 +112,10 @@ impl<S: RangeSearch> Coordinator<S> {
     }
 
     fn search_range(&mut self, range: Range) {
+        // A directory that leads to the range can take longer to list than the time that is reserved for the answer.
+        if self.search.workspace().out_of_time() {
+            return self.search.stop(&self.progress.reached);
+        }
         self.search.search_range(range, &self.progress);
         let Some(walk) = self.search.walk() else { return };
         self.progress.visited = walk.looked_at();
@@ -128,7 +135,7 @@ impl<S: RangeSearch> partitions::Coordinator for Coordinator<S> {
     }
 
     fn next_partition(&mut self) -> Option<String> {
-        if self.search.is_over() {
+        if self.search.is_over() || self.search.workspace().out_of_time() {
             return None;
         }
         self.divide();

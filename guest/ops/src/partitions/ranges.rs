@@ -12,6 +12,8 @@ use crate::partitions::PartitionResult;
 
 /// Maximum number of ranges in a partition.
 const MAX_RANGES: u64 = 64;
+/// Number of ranges that a partition leaves to other workers, unless this is more than half of them.
+const LEFT_TO_OTHERS: usize = 7;
 /// Number of bytes of text in the results that wait for an earlier one, above which only the first range is handed out.
 const MAX_WAITING_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -98,6 +100,8 @@ impl Ranges {
         }
         let (ranges, visited) = self.returned;
         let most = (entries * ranges).checked_div(visited).unwrap_or(1).clamp(1, MAX_RANGES);
+        let unsearched = self.parts.range(first..).filter(|part| part.is_unsearched()).count();
+        let most = most.min((unsearched - LEFT_TO_OTHERS.min(unsearched / 2)) as u64);
         let following = self.parts.range(first + 1..).zip(1..most).take_while(|(part, _)| part.is_unsearched()).count();
         let last = self.parts.drain(first + 1..=first + following).next_back();
         let part = self.parts.get_mut(first)?;

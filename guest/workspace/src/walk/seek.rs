@@ -1,17 +1,16 @@
-//! Moves a walk to a later position without listing the directories above it again.
+//! Moves a walk to another position without listing the directories above it again.
 
 use paddock_types::response::Skipped;
 
 use crate::walk::{Options, Start, Walk};
 
 impl Walk<'_> {
-    /// Restarts the walk, which has begun at the top, from `start` to `until`. Directories that lead there and were listed
-    /// already are not listed again, unless the start is before the last position: their listings can begin after it.
+    /// Restarts the walk from `start` to `until`. Directories that lead there and were listed already are not listed again. A walk
+    /// that has begun in the middle of a directory can only be moved forward before it has been moved to another directory.
     pub fn seek(&mut self, start: Start, until: Option<String>) {
-        let is_before = start.path.split('/').lt(self.reached().split('/'));
         self.skipped = Skipped::default();
-        (self.looked_at, self.has_begun, self.pending) = (0, false, None);
-        while self.frames.len() > 1 && (is_before || !self.leads_to(&start)) {
+        (self.looked_at, self.has_begun, self.pending, self.has_moved) = (0, false, None, true);
+        while self.frames.len() > 1 && !self.leads_to(&start) {
             self.ascend();
         }
         let component = self.frames.len().saturating_sub(1);
