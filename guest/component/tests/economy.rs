@@ -118,14 +118,17 @@ fn a_listing_reads_the_files_that_it_hashes_and_those_once() {
     }
 }
 
-/// Creates 12,000 files in one directory below the top, which is not listed again anyway.
-fn large_directory() -> Counting {
+/// Creates directories below the top with this number of files in each.
+fn with_files(directories: usize, files: usize) -> Counting {
     let fs = Counting::new();
-    fs.call("paddock", "make_dir", &json!({"path": "large"}));
     let top = fs.inner.preopens().into_iter().find(|preopen| preopen.guest_path == "/workspace").unwrap().dir;
-    let dir = fs.inner.open_dir(&top, "large").unwrap();
-    for number in 0..12_000 {
-        fs.inner.open_file(&dir, &format!("f{number:05}"), Open::CreateNew).unwrap();
+    for directory in 0..directories {
+        let name = format!("d{directory:02}");
+        fs.inner.make_dir(&top, &name).unwrap();
+        let dir = fs.inner.open_dir(&top, &name).unwrap();
+        for number in 0..files {
+            fs.inner.open_file(&dir, &format!("f{number:05}"), Open::CreateNew).unwrap();
+        }
     }
     fs
 }
@@ -133,7 +136,7 @@ fn large_directory() -> Counting {
 /// Workers get ranges in any order, also ones before their last position.
 #[test]
 fn an_instance_of_a_search_lists_a_large_directory_once() {
-    let (fs, policy) = (large_directory(), Policy::parse("{}", "paddock").unwrap());
+    let (fs, policy) = (with_files(1, 12_000), Policy::parse("{}", "paddock").unwrap());
     let workspace = Workspace::open(&fs, &policy).unwrap();
     let request = Request::Grep(Grep { limit: 10_000, ..Grep::of("nothing".to_owned()) });
     fs.listed.set(0);
@@ -161,24 +164,27 @@ fn an_instance_of_a_search_lists_a_large_directory_once() {
 
 #[test]
 fn a_search_whose_time_is_up_lists_nothing_more() {
-    let (fs, policy) = (large_directory(), Policy::parse("{}", "paddock").unwrap());
     let text = Request::Grep(Grep { limit: 10_000, ..Grep::of("nothing".to_owned()) });
     let names = Request::Glob(Glob { limit: 10_000, ..Glob::of("**/nothing".to_owned()) });
     for request in [text, names] {
+        let (fs, policy) = (with_files(40, 300), Policy::parse("{}", "paddock").unwrap());
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let mut coordinator = coordinate(&workspace, &request).unwrap();
-        let partition = coordinator.next_partition();
+        let mut worker = prepare_worker(&workspace, &request).unwrap();
+        // The coordinator has listed the directory of the first partition.
+        let first = coordinator.next_partition().unwrap();
+        coordinator.next_partition().unwrap();
+        assert!(!coordinator.join(Some(worker.search_partition(&first))));
         fs.listed.set(0);
-        fs.passed.set(fs.passed.get() + 1_000_000);
-        if partition.is_some() {
-            assert!(coordinator.join(None));
-        }
-        let cursor = match coordinator.finish() {
-            Response::Grep(answer) => answer.next_cursor,
-            Response::Glob(answer) => answer.next_cursor,
+        fs.passed.set(1_000_000);
+        assert!(coordinator.join(None));
+        let (cursor, searched) = match coordinator.finish() {
+            Response::Grep(answer) => (answer.next_cursor, answer.files_searched),
+            Response::Glob(answer) => (answer.next_cursor, 300),
             other => panic!("{other:?}"),
         };
-        assert_eq!((cursor.is_some(), fs.listed.get()), (partition.is_some(), 0));
+        assert!(cursor.is_some() && searched == 300, "{cursor:?} {searched}");
+        assert_eq!(fs.listed.get(), 0);
     }
 }
 
