@@ -47,6 +47,10 @@ pub fn detect(text: &str) -> Eol {
 
 /// Returns the line endings of a text in any encoding except UTF-16.
 pub fn detect_bytes(bytes: &[u8]) -> Eol {
+    // Most texts have no carriage return. Two searches of them are faster than a look at each line.
+    if memchr::memchr(b'\r', bytes).is_none() {
+        return memchr::memchr(b'\n', bytes).map_or(Eol::None, |_| Eol::Lf);
+    }
     let mut eol = Eol::None;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
         let one = match bytes.get(at) {

@@ -529,6 +529,19 @@ fn segments_do_not_accumulate() {
     }
 }
 
+/// A pass over a slow disk has many parts, each of which makes a segment.
+#[test]
+fn a_pass_merges_the_segments_of_its_parts() {
+    let fs = Stamped::new();
+    let dir = make_dir(&fs, "many");
+    (0..2_600).for_each(|number| put(&fs, &dir, &format!("{number}"), format!("text {number}\n").as_bytes()));
+    advance(3 * SECOND);
+    assert_eq!(pass(&fs, &with_index(), true).added, 2_600);
+    assert!(fs.index().len() <= 10, "{:?}", fs.index());
+    assert_eq!(pass(&fs, &with_index(), true).added, 0);
+    compared(&fs, &search("text 9.*7"), &String::new);
+}
+
 #[test]
 fn a_foreign_position_is_refused() {
     let fs = tree(&mut Random(6));

@@ -49,11 +49,14 @@ pub fn read(read: &Read, names: &Names) -> String {
 
 /// Adds how to read the parts of lines that the page left out.
 fn add_cuts(tail: &mut String, read: &Read, names: &Names) {
-    let mode = names.name(Term::Mode);
-    let is_raw = read.content.contains(RAW_CUT_SUFFIX);
-    let has_cut = read.truncated && read.next_offset.is_none();
-    match mode.filter(|_| is_raw || read.content.contains(CUT_SUFFIX)) {
-        Some(mode) if is_raw && read.truncated => {
+    if !read.truncated {
+        return;
+    }
+    let contains = |suffix: &str| memchr::memmem::find(read.content.as_bytes(), suffix.as_bytes()).is_some();
+    let (mode, has_cut) = (names.name(Term::Mode), read.next_offset.is_none());
+    let is_raw = contains(RAW_CUT_SUFFIX);
+    match mode.filter(|_| is_raw || (has_cut && contains(CUT_SUFFIX))) {
+        Some(mode) if is_raw => {
             add(tail, &format!("{mode}=base64 with that byte as offset shows the rest of the line"));
         }
         Some(mode) if has_cut => add(tail, &format!("long lines were cut; {mode}=raw shows more of them")),

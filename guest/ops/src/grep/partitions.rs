@@ -158,11 +158,18 @@ impl<'w> Worker<'w> {
                     return None;
                 }
             }
-            let is_enough = files >= files_that_pay(&self.walk, entries) || self.files.bytes_read() >= PARTITION_BYTES;
-            if is_enough || self.walk.walk.looked_at() >= PARTITION_ENTRIES.max(self.walk.walk.listed()) {
+            if self.is_enough(files, entries) {
                 return Some(Rest::Divided(self.walk.walk.cuts(PARTITION_FILES)));
             }
         }
+    }
+
+    /// Returns whether another instance may continue after this number of files, of which it is to search at least `wanted`.
+    fn is_enough(&self, files: u64, wanted: u64) -> bool {
+        let (walk, bytes) = (&self.walk.walk, self.files.bytes_read());
+        (files >= wanted && files >= files_that_pay(&self.walk, wanted))
+            || bytes >= PARTITION_BYTES
+            || (walk.looked_at() >= PARTITION_ENTRIES && walk.looked_at() >= walk.listed())
     }
 
     /// Searches the current file. Returns false if the page or the time ends.

@@ -115,8 +115,7 @@ fn open<'w>(workspace: &Workspace<'w>, args: &Grep) -> Option<OpenIndex<'w>> {
         return None;
     }
     let (names, grams) = (segments.names(SEGMENTS), plan.grams());
-    let count = segments.count_files(&names).min(max_files(workspace));
-    let mut files = IndexedFiles::with_capacity(segments.clone(), count);
+    let mut files = IndexedFiles::new(segments.clone());
     let (mut matching, mut excluded_files) = (Vec::new(), 0);
     for name in names {
         // A damaged segment excludes no file.
@@ -125,8 +124,7 @@ fn open<'w>(workspace: &Workspace<'w>, args: &Grep) -> Option<OpenIndex<'w>> {
         if files.len() + open.segment.len() > max_files(workspace) {
             break;
         }
-        excluded_files += open.segment.files().filter_map(|file| excluded(&file, &groups)).count();
-        files.add(&name, &open.segment);
+        files.add(&name, &open.segment, |file| excluded_files += usize::from(excluded(file, &groups).is_some()));
         matching.push(groups);
         if files.len() >= SAMPLE_FILES && !is_selective(excluded_files, files.len()) {
             return None;

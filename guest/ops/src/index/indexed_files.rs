@@ -17,8 +17,6 @@ const MAX_FILES: usize = 1_024;
 pub struct IndexedFiles<'w> {
     segments: Segments<'w>,
     parts: Vec<Part>,
-    /// Positions by [`Stamp::short`]. The first file of the first segment has position 0.
-    positions: PositionTable,
     len: usize,
     /// The last one that was used is first.
     windows: Vec<Window>,
@@ -27,10 +25,20 @@ pub struct IndexedFiles<'w> {
 /// The files of a segment.
 struct Part {
     name: String,
-    /// Position of its first file.
+    /// Position of its first file. The first file of the first segment has position 0.
     start: usize,
     files: usize,
     groups: usize,
+    /// Numbers of its files by [`Stamp::short`]. One table of all segments would exceed the cache of a processor: to fill it
+    /// takes ten times as long.
+    numbers: PositionTable,
+}
+
+impl Part {
+    /// Returns the positions of the files whose stamps have the same short form as this one.
+    fn positions(&self, stamp: &Stamp) -> impl Iterator<Item = usize> {
+        self.numbers.find(stamp.short()).map(|number| self.start + number as usize)
+    }
 }
 
 /// Files that were read.
@@ -46,10 +54,9 @@ struct Window {
 }
 
 impl<'w> IndexedFiles<'w> {
-    /// Creates a set with room for a number of files of these segments.
-    pub fn with_capacity(segments: Segments<'w>, files: usize) -> Self {
-        let positions = PositionTable::with_capacity(files);
-        Self { segments, parts: Vec::new(), positions, len: 0, windows: Vec::new() }
+    /// Creates an empty set, for files of these segments.
+    pub fn new(segments: Segments<'w>) -> Self {
+        Self { segments, parts: Vec::new(), len: 0, windows: Vec::new() }
     }
 
     /// Returns the number of files.
@@ -62,25 +69,53 @@ impl<'w> IndexedFiles<'w> {
         self.len == 0
     }
 
-    /// Adds the files of a segment. Segments have consecutive numbers, beginning with 0.
-    pub fn add(&mut self, name: &str, segment: &Segment) {
-        for (position, file) in (self.len..).zip(segment.files()) {
-            self.positions.insert(file.stamp.short(), u32::try_from(position).unwrap_or(u32::MAX));
-        }
+    /// Adds the files of a segment, and calls `visit` with each. Segments have consecutive numbers, beginning with 0.
+    pub fn add(&mut self, name: &str, segment: &Segment, mut visit: impl FnMut(&IndexedFile)) {
         let (start, files, groups) = (self.len, segment.len(), segment.groups());
-        self.parts.push(Part { name: name.to_owned(), start, files, groups });
+        let mut numbers = PositionTable::with_capacity(files);
+        for (number, file) in (0..).zip(segment.files()) {
+            numbers.insert(file.stamp.short(), number);
+            visit(&file);
+        }
+        self.parts.push(Part { name: name.to_owned(), start, files, groups, numbers });
         self.len += files;
     }
 
     /// Returns the file with a stamp, and the number of its segment.
     pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
-        let is_next = |window: &Window| window.file_at(window.next).is_some_and(|file| file.stamp == *stamp);
-        if let Some(index) = self.windows.iter().position(is_next) {
-            let next = self.windows.get(index)?.next;
-            return self.take(index, next);
+        if let Some(next) = self.find_next(stamp) {
+            return Some(next);
         }
-        let positions: Vec<u32> = self.positions.find(stamp.short()).collect();
-        positions.into_iter().find_map(|position| self.find_at(position as usize, stamp))
+        if self.continue_last()
+            && let Some(next) = self.find_next(stamp)
+        {
+            return Some(next);
+        }
+        // Another range of a walk mostly continues in the same segment.
+        let last = self.windows.first().map(|window| window.segment);
+        last.into_iter().chain(0..self.parts.len()).find_map(|segment| self.find_in(segment, stamp))
+    }
+
+    /// Returns the file with a stamp if it is the next one of a window.
+    fn find_next(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
+        let is_next = |window: &Window| window.file_at(window.next).is_some_and(|file| file.stamp == *stamp);
+        let index = self.windows.iter().position(is_next)?;
+        let next = self.windows.get(index)?.next;
+        self.take(index, next)
+    }
+
+    /// Reads the files after the last window that was used, if all of its files were. Returns whether there are some in its
+    /// segment.
+    fn continue_last(&mut self) -> bool {
+        let Some(window) = self.windows.first().filter(|window| window.next == window.end()) else { return false };
+        let end = window.end();
+        self.parts.get(window.segment).is_some_and(|part| end < part.start + part.files) && self.read(end).is_some()
+    }
+
+    /// Returns the file with a stamp, and the number of its segment, if that is this one.
+    fn find_in(&mut self, segment: usize, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
+        let positions: Vec<usize> = self.parts.get(segment)?.positions(stamp).collect();
+        positions.into_iter().find_map(|position| self.find_at(position, stamp))
     }
 
     /// Returns the file at a position if it has this stamp.
@@ -96,7 +131,9 @@ impl<'w> IndexedFiles<'w> {
 
     /// Returns the file at a position in a window, which becomes the first.
     fn take(&mut self, index: usize, position: usize) -> Option<(usize, IndexedFile)> {
-        self.windows.get_mut(..=index)?.rotate_right(1);
+        if index > 0 {
+            self.windows.get_mut(..=index)?.rotate_right(1);
+        }
         let window = self.windows.first_mut()?;
         window.next = position + 1;
         Some((window.segment, *window.file_at(position)?))
@@ -106,7 +143,7 @@ impl<'w> IndexedFiles<'w> {
     /// were checked when the segment was added.
     fn read(&mut self, position: usize) -> Option<()> {
         let segment = self.parts.partition_point(|part| part.start <= position).checked_sub(1)?;
-        let Part { name, start, files, groups } = self.parts.get(segment)?;
+        let Part { name, start, files, groups, .. } = self.parts.get(segment)?;
         let continued = self.windows.iter().position(|window| window.segment == segment && window.end() == position);
         let count =
             continued.and_then(|index| self.windows.get(index)).map_or(FIRST_FILES, |window| window.files.len() * 4);

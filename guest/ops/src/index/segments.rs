@@ -68,12 +68,6 @@ impl<'w> Segments<'w> {
         names
     }
 
-    /// Returns the number of files that these segments have by their headers.
-    pub fn count_files(&self, names: &[String]) -> usize {
-        let count = |name: &String| Some(self.header(name)?.1.files());
-        names.iter().filter_map(count).sum()
-    }
-
     /// Opens a segment. Returns `None` if it is damaged or cannot be read.
     pub fn segment(&self, name: &str) -> Option<OpenSegment> {
         let (file, header, bytes) = self.header(name)?;

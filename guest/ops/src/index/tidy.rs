@@ -1,11 +1,12 @@
-//! The end of a pass: files that are removed, and small segments that become one.
+//! The end of a pass: files that are removed, and small segments that are merged.
 
 use paddock_index::segment::merge;
+use paddock_vfs::FsResult;
 
 use super::segments::{LISTINGS, SEGMENTS, Segments};
 
-/// Files of fewer bytes are small. If there are more small segments than this, a pass makes one of them, as far as they have no
-/// more than this number of bytes and files together, which one segment can have.
+/// Files of fewer bytes are small. If there are more small segments than this, a pass merges as many of them as have no more than
+/// this number of bytes and files together, which one segment can have.
 const SMALL_BYTES: u64 = 256 * 1024;
 const MAX_SMALL_FILES: usize = 8;
 const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
@@ -22,10 +23,11 @@ pub struct KnownFile {
     pub found: Option<usize>,
 }
 
-/// Removes segments and listings of which most entries are gone, makes one segment of small ones if there are many, and
-/// removes small files of listings if there are many. If other rules hide files than in the last pass, removes all, because
-/// they may have files that are hidden now.
-pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64) {
+/// Removes segments and listings of which most entries are gone, merges small segments if there are many, and removes small
+/// files of listings if there are many. If other rules hide files than in the last pass, removes all, because they may have
+/// files that are hidden now. Merges at least once, and as often as `has_time` says. Returns whether there is nothing left to
+/// merge.
+pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64, has_time: impl Fn() -> bool) -> bool {
     let last_rules = segments.rules();
     if last_rules.is_some_and(|last| last != rules) {
         segments.remove_all();
@@ -33,7 +35,7 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64) {
         if segments.names(SEGMENTS).is_empty() {
             segments.set_rules(rules);
         }
-        return;
+        return true;
     }
     if last_rules.is_none() {
         segments.set_rules(rules);
@@ -48,30 +50,47 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64) {
         // The next pass lists their directories again, which takes less time than to read all of the text.
         listings.iter().for_each(|known| segments.remove(&known.name));
     }
-    if small.len() > MAX_SMALL_FILES {
-        merge_small(segments, small);
+    let batches = if small.len() > MAX_SMALL_FILES { batches(&small) } else { Vec::new() };
+    for (merged, batch) in (1..).zip(&batches) {
+        if merge_batch(segments, batch).is_err() {
+            break;
+        }
+        if !has_time() {
+            return merged == batches.len();
+        }
     }
+    true
 }
 
-/// Makes one segment of small ones.
-fn merge_small(segments: &Segments<'_>, small: Vec<&KnownFile>) {
-    let (mut bytes, mut files) = (0, 0);
-    let fits = |known: &&KnownFile| {
-        (bytes, files) = (bytes + known.bytes, files + known.entries);
-        bytes <= MAX_MERGED_BYTES && files <= MAX_MERGED_FILES
-    };
-    let small: Vec<_> = small.into_iter().take_while(fits).collect();
+/// Divides small segments into batches of at least two, each of which fits into one segment.
+fn batches<'s, 'k>(mut small: &'s [&'k KnownFile]) -> Vec<&'s [&'k KnownFile]> {
+    let mut batches = Vec::new();
+    while !small.is_empty() {
+        let (mut bytes, mut files) = (0, 0);
+        let fits = |known: &&&KnownFile| {
+            (bytes, files) = (bytes + known.bytes, files + known.entries);
+            bytes <= MAX_MERGED_BYTES && files <= MAX_MERGED_FILES
+        };
+        let (batch, rest) = small.split_at(small.iter().take_while(fits).count().max(1));
+        batches.push(batch);
+        small = rest;
+    }
+    batches.retain(|batch| batch.len() > 1);
+    batches
+}
+
+/// Replaces a batch of segments by one. Fails if it cannot be stored.
+fn merge_batch(segments: &Segments<'_>, batch: &[&KnownFile]) -> FsResult<()> {
     let read = |known: &&KnownFile| {
         let open = segments.segment(&known.name)?;
         let bytes = segments.bytes(&open)?;
         Some((open.segment, bytes))
     };
-    let merged = small.iter().map(read).collect::<Option<Vec<_>>>().and_then(|small| merge(&small));
-    // Without the new segment, the next pass adds the files again.
-    if let Some(merged) = merged
-        && segments.add(SEGMENTS, merged).is_err()
-    {
-        return;
+    let merged = batch.iter().map(read).collect::<Option<Vec<_>>>().and_then(|batch| merge(&batch));
+    // Without the merged segment, the next pass adds the files again.
+    if let Some(merged) = merged {
+        segments.add(SEGMENTS, merged)?;
     }
-    small.iter().for_each(|known| segments.remove(&known.name));
+    batch.iter().for_each(|known| segments.remove(&known.name));
+    Ok(())
 }

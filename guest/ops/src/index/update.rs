@@ -129,7 +129,7 @@ impl<'w> Pass<'w> {
         let listings = NewListings::open(workspace, segments.clone());
         let mut pass = Self {
             workspace,
-            known_files: IndexedFiles::with_capacity(segments.clone(), 0),
+            known_files: IndexedFiles::new(segments.clone()),
             new_files: FileTable::with_capacity(0),
             segments,
             position,
@@ -174,8 +174,6 @@ impl<'w> Pass<'w> {
     /// segment is read whole, so that damage to its lists is found after some passes.
     fn read_segments(&mut self) {
         let names = self.segments.names(SEGMENTS);
-        let count = self.segments.count_files(&names).min(max_files(self.workspace));
-        self.known_files = IndexedFiles::with_capacity(self.segments.clone(), count);
         let is_start = self.is_start();
         let checked = is_start.then(|| self.workspace.fs.random() as usize % names.len().max(1));
         if is_start {
@@ -195,7 +193,7 @@ impl<'w> Pass<'w> {
                 continue;
             }
             self.index_bytes += open.bytes;
-            self.known_files.add(&name, &open.segment);
+            self.known_files.add(&name, &open.segment, |_| {});
             let found = self.position.found.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
             self.known_segments.push(KnownFile { name, bytes: open.bytes, entries: open.segment.len(), found });
         }
@@ -327,7 +325,8 @@ impl<'w> Pass<'w> {
         Ok(Read::Text(bytes(&self.source)))
     }
 
-    /// Stores the new segment and the new listings. At the end of a pass, tidies the files of the index.
+    /// Stores the new segment and the new listings. At the end of a pass, tidies the files of the index: in further parts if the
+    /// time of one is too short.
     fn finish(mut self) -> Update {
         let before = std::mem::take(&mut self.position.found);
         let mut known = self.listings.known(&before);
@@ -351,7 +350,10 @@ impl<'w> Pass<'w> {
             let Policy { rules, host, .. } = self.workspace.policy;
             let names =
                 (&rules.blocked_directories, &rules.blocked_extensions, &rules.allowed_extensions, &host.private);
-            tidy(&self.segments, &known, self.position.rules.wrapping_add(hash(&names)));
+            let rules = self.position.rules.wrapping_add(hash(&names));
+            let has_time = || self.workspace.fs.clock_ms() < self.deadline_ms;
+            let is_tidy = tidy(&self.segments, &known, rules, has_time);
+            self.update.next = (!is_tidy).then(|| self.position.text());
         }
         self.update
     }

@@ -86,9 +86,10 @@ fn hash(stat: &Stat, is_stamp: bool) -> MetadataHashValue {
     for (place, number) in bytes.chunks_exact_mut(8).zip(numbers.into_iter().chain(modified).chain(changed)) {
         place.copy_from_slice(&number.to_le_bytes());
     }
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
     let half = |half: u8| {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&bytes);
+        let mut hasher = hasher.clone();
         hasher.write_u8(half);
         hasher.finish()
     };
