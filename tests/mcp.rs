@@ -150,6 +150,31 @@ fn session(mut client: Client) {
     client.close();
 }
 
+/// Some clients show a model the structured content in place of the text.
+#[test]
+fn answers_can_have_text_alone() {
+    let mut client = Client::start_with(false, json!({}), &["--text-only"]);
+    client.initialize("2025-11-25");
+    fs::write(client.workspace.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let listed = client.request(2, "tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object" && tool.get("outputSchema").is_none()));
+    let read = client.call(3, "read_file", json!({"path": "a.txt"}));
+    let text = json!([{"type": "text", "text": "1|one\n2|two\n[etag c3f9c8c283a2]"}]);
+    assert_eq!((&read["result"]["content"], read["result"].get("structuredContent")), (&text, None), "{read}");
+    let missing = client.call(4, "read_file", json!({"path": "b.txt"}));
+    assert_eq!(missing["result"]["isError"], true, "{missing}");
+    client.close();
+    // A result without a text of its own consists of blocks.
+    let mut client = Client::start_with(true, json!({}), &["--text-only", "--dialect", "mcp-filesystem"]);
+    let image = client.workspace.path().join("a.png");
+    fs::write(&image, b"\x89PNG\r\n\x1a\n").unwrap();
+    let read = client.call(1, "read_media_file", json!({"path": image}));
+    let block = json!([{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]);
+    assert_eq!((&read["result"]["content"], read["result"].get("structuredContent")), (&block, None), "{read}");
+    client.close();
+}
+
 #[test]
 fn a_session_of_each_legacy_revision() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {

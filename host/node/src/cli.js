@@ -21,6 +21,7 @@ options:
                      repeated; the first is the workspace
   --read-only        let nothing be changed
   --dialect LIST     whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects
+  --text-only        let \`mcp\` answer with text alone, for clients that show a model JSON in place of the text
   --policy FILE      a JSON file that says what tools may do; by default the JSON in PADDOCK_POLICY
   --state-dir DIR    where to keep journals and backups
   --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
@@ -38,12 +39,13 @@ async function main(argv) {
   if (command === 'tools') return await list(values);
   if (command !== 'mcp' && command !== 'call' && command !== 'batch' && command !== 'index') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
   const [tool, json = '{}'] = operands;
+  if (values['text-only'] && command !== 'mcp') throw new Usage('`--text-only` is an option of `mcp`');
   if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
   const workspace = await open(directoriesOf(command, operands, values.root), values);
   try {
     if (command === 'mcp') {
       const { serve } = await import('./mcp.js');
-      await serve(workspace, { dialect: values.dialect });
+      await serve(workspace, { dialect: values.dialect, textOnly: values['text-only'] });
       return 0;
     }
     if (command === 'batch') return await batch(workspace);
@@ -132,7 +134,7 @@ function plain(error) {
 function parse(argv) {
   const text = /** @type {const} */ ({ type: 'string' });
   const flag = /** @type {const} */ ({ type: 'boolean' });
-  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'ignore-project-policy': flag, 'ignore-user-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
+  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'text-only': flag, 'ignore-project-policy': flag, 'ignore-user-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
   try {
     return parseArgs({ args: argv, options: /** @type {any} */ (options), allowPositionals: true });
   } catch (cause) {

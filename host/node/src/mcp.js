@@ -31,13 +31,15 @@ const REMEDY = 'write a large file in parts: `write_file` with `append`';
 const PATIENCE = 600_000;
 
 /**
- * Returns a server with the workspace's tools, for any transport of the SDK.
+ * Returns a server with the workspace's tools, for any transport of the SDK. With `textOnly`, its answers have no
+ * `structuredContent` and its tools no output schemas: some clients show a model this JSON in place of the text.
  *
  * @param {Workspace} workspace
- * @param {{dialect?: string}} [options]
+ * @param {{dialect?: string, textOnly?: boolean}} [options]
  */
-export async function createServer(workspace, { dialect = DIALECT } = {}) {
-  const tools = await workspace.tools({ dialect, format: 'mcp' });
+export async function createServer(workspace, { dialect = DIALECT, textOnly = false } = {}) {
+  const described = await workspace.tools({ dialect, format: 'mcp' });
+  const tools = textOnly ? described.map(({ outputSchema, ...tool }) => tool) : described;
   const instructions = dialect === DIALECT ? INSTRUCTIONS : ANY_DIALECT;
   const server = new Server({ name: 'paddock', title: 'Paddock', version }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
@@ -46,7 +48,7 @@ export async function createServer(workspace, { dialect = DIALECT } = {}) {
       throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
     }
     const approver = server.getClientCapabilities()?.elicitation ? elicitation(server, signal) : undefined;
-    return result(await workspace.call(params.name, params.arguments ?? {}, { dialect, signal, approver }));
+    return result(await workspace.call(params.name, params.arguments ?? {}, { dialect, signal, approver }), textOnly);
   });
   return server;
 }
@@ -55,7 +57,7 @@ export async function createServer(workspace, { dialect = DIALECT } = {}) {
  * Serves over standard input and output until the client disconnects.
  *
  * @param {Workspace} workspace
- * @param {{dialect?: string}} [options]
+ * @param {{dialect?: string, textOnly?: boolean}} [options]
  */
 export async function serve(workspace, options) {
   const server = await createServer(workspace, options);
@@ -71,11 +73,13 @@ export async function serve(workspace, options) {
  * Returns the result of a call for MCP. A failure has no structured content, because that would have to match the output schema.
  *
  * @param {Outcome} outcome
+ * @param {boolean} textOnly
  */
-function result({ ok, result, text }) {
+function result({ ok, result, text }, textOnly) {
   // A result without text contains content to display: images, sounds, resources.
   const content = ok && text === '' && Array.isArray(result?.content) ? result.content : [{ type: 'text', text }];
-  return ok ? { content, structuredContent: result } : { content, isError: true };
+  if (!ok) return { content, isError: true };
+  return textOnly ? { content } : { content, structuredContent: result };
 }
 
 /**

@@ -39,6 +39,17 @@ test('a session', async () => {
   await assert.rejects(client.callTool({ name: 'read_fil', arguments: {} }), /unknown tool/);
 });
 
+test('answers can have text alone', async () => {
+  const here = fixture({ 'a.txt': 'one\n' });
+  const client = await connect(here, ['--text-only']);
+  const { tools } = await client.listTools();
+  assert.ok(tools.every(({ inputSchema, outputSchema }) => inputSchema && outputSchema === undefined));
+  const read = await client.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
+  assert.deepEqual([read.content[0].text.split('\n')[0], read.structuredContent], ['1|one', undefined]);
+  const missing = await client.callTool({ name: 'read_file', arguments: { path: 'b.txt' } });
+  assert.ok(missing.isError);
+});
+
 test('another dialect, read-only', async () => {
   const here = fixture({ 'a.txt': 'one\n' });
   const client = await connect(here, ['--dialect', 'mcp-filesystem', '--read-only']);
@@ -92,6 +103,7 @@ test('the other commands and their exit statuses', async () => {
     [2, /no argument `more`/, 'batch', 'more'],
     [2, /either as arguments or by `--root`/, 'mcp', here.root, '--root', here.root],
     [2, /--red/, 'mcp', here.root, '--red'],
+    [2, /an option of `mcp`/, 'call', '--text-only', 'tree'],
     [2, /can only have further directories that are read-only/, 'call', '--root', `${here.root}:ro`, '--root', here.top, 'tree'],
     [1, /read-only/, 'call', '--root', `${here.root}:ro`, 'write_file', '{"path": "b", "content": ""}'],
     [3, /cannot open the root/, 'mcp', `${here.root}/none`],

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", conflicts_with_all = ELSEWHERE)]
     directories: Vec<workspace::Root>,
 
+    /// Answer with text alone, without the result as JSON, for clients that show a model the JSON in place of the text
+    #[arg(long)]
+    text_only: bool,
+
     #[command(flatten)]
     workspace: workspace::Options,
 }
@@ -56,7 +60,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     let server = Server::new(workspace.clone()).with_dialect(dialect).with_log(log).with_client_roots(open);
-    let result = serve(server);
+    let result = serve(if args.text_only { server.text_only() } else { server });
     workspace.end_sessions();
     memory.save(&workspace)?;
     result.map(|()| ExitCode::SUCCESS)

@@ -3,15 +3,41 @@
 use std::sync::Arc;
 
 use rmcp::model::{self, CallToolResult, ContentBlock, ToolAnnotations};
+use serde_json::Value;
 
 use super::splice::Placeholders;
 use crate::Outcome;
 use crate::types::Tool;
 
+/// How the answer to a call has the result as JSON, beside its text.
+pub(super) enum StructuredContent {
+    /// The transport replaces a placeholder.
+    Placeholder(Placeholders),
+    /// It is parsed.
+    #[cfg(all(target_os = "linux", feature = "serve"))]
+    Parsed,
+    /// The answer has the text alone, and tools have no output schema.
+    None,
+}
+
+impl StructuredContent {
+    fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    fn of(&self, json: Box<str>, is_cancelled: impl Fn() -> bool + Send + 'static) -> Option<Value> {
+        match self {
+            Self::Placeholder(placeholders) => Some(placeholders.put(json.into_string(), is_cancelled)),
+            #[cfg(all(target_os = "linux", feature = "serve"))]
+            Self::Parsed => serde_json::from_str(&json).ok(),
+            Self::None => None,
+        }
+    }
+}
+
 /// Converts a tool to an entry of `tools/list`.
-pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
+pub(super) fn tool(tool: Tool, structured: &StructuredContent) -> serde_json::Result<model::Tool> {
     let input: model::JsonObject = serde_json::from_str(&tool.input_schema)?;
-    let output: model::JsonObject = serde_json::from_str(&tool.output_schema)?;
     let hints = ToolAnnotations::with_title(tool.annotations.title.clone())
         .read_only(tool.annotations.read_only)
         .destructive(tool.annotations.destructive)
@@ -19,15 +45,17 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
         .open_world(false);
     let mut mcp_tool = model::Tool::new(tool.name, tool.description, Arc::new(input)).with_annotations(hints);
     mcp_tool.title = Some(tool.annotations.title);
-    mcp_tool.output_schema = Some(Arc::new(output));
+    if !structured.is_none() {
+        mcp_tool.output_schema = Some(Arc::new(serde_json::from_str(&tool.output_schema)?));
+    }
     Ok(mcp_tool)
 }
 
 /// Converts the outcome of a call. A failure has no structured content, because that would have to match the output
-/// schema. Without placeholders, the structured content is parsed.
+/// schema.
 pub(super) fn result(
     outcome: Outcome,
-    placeholders: Option<&Placeholders>,
+    structured: &StructuredContent,
     is_cancelled: impl Fn() -> bool + Send + 'static,
 ) -> CallToolResult {
     let text = match blocks(&outcome) {
@@ -36,11 +64,7 @@ pub(super) fn result(
     };
     if outcome.ok {
         let mut result = CallToolResult::success(text);
-        let json: Box<str> = outcome.result.into();
-        result.structured_content = match placeholders {
-            Some(placeholders) => Some(placeholders.put(json.into_string(), is_cancelled)),
-            None => serde_json::from_str(&json).ok(),
-        };
+        result.structured_content = structured.of(outcome.result.into(), is_cancelled);
         result
     } else {
         CallToolResult::error(text)

@@ -15,13 +15,12 @@ use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionConte
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use super::convert;
+use super::convert::{self, StructuredContent};
 use super::elicitation::Questions;
 use super::load::MAX_REQUESTS;
 use super::log::Log;
 use super::resources::{self, Files};
 use super::roots::SessionWorkspace;
-use super::splice::Placeholders;
 use super::subscriptions::{Polls, Subscriptions};
 use crate::{Approver, CallOptions, Outcome, Progress, Workspace};
 
@@ -32,8 +31,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Handler {
     session: Arc<SessionWorkspace>,
     dialect: String,
-    /// Placeholders, if the transport replaces them.
-    placeholders: Option<Placeholders>,
+    structured: Arc<StructuredContent>,
     log: Log,
     shared: Shared,
     /// Whether the client may use files as resources.
@@ -63,14 +61,14 @@ impl Handler {
     pub(super) fn new(
         session: SessionWorkspace,
         dialect: String,
-        placeholders: Option<Placeholders>,
+        structured: StructuredContent,
         log: Log,
         shared: Shared,
     ) -> Self {
-        let session = Arc::new(session);
+        let (session, structured) = (Arc::new(session), Arc::new(structured));
         let subscriptions = Subscriptions::new(session.clone(), dialect.clone(), shared.polls.clone());
         let running = Semaphore::new(MAX_REQUESTS);
-        Self { session, dialect, placeholders, log, shared, has_resources: true, subscriptions, running }
+        Self { session, dialect, structured, log, shared, has_resources: true, subscriptions, running }
     }
 
     /// Offers only the tools to the client, and no files as resources.
@@ -100,8 +98,9 @@ impl Handler {
     async fn tools(&self) -> Result<&[Tool], ErrorData> {
         let describe = async || {
             // The tools depend on the policy of the server's own workspace, which the client's roots do not change.
-            let (workspace, dialect) = (self.session.own.clone(), self.dialect.clone());
-            let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
+            let (workspace, dialect, structured) =
+                (self.session.own.clone(), self.dialect.clone(), self.structured.clone());
+            let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect, &structured)).await;
             let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
             described.map_err(|cause| ErrorData::internal_error(cause, None))
         };
@@ -109,9 +108,9 @@ impl Handler {
     }
 }
 
-fn describe(workspace: &Workspace, dialect: &str) -> Result<Vec<Tool>, String> {
-    let tools = workspace.tools(dialect).map_err(|error| Outcome::from(error).text)?;
-    tools.into_iter().map(convert::tool).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
+fn describe(workspace: &Workspace, dialect: &str, structured: &StructuredContent) -> Result<Vec<Tool>, String> {
+    let tools = workspace.tools(dialect).map_err(|error| Outcome::from(error).text)?.into_iter();
+    tools.map(|tool| convert::tool(tool, structured)).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
 }
 
 #[expect(deprecated, reason = "see `super::log`")]
@@ -233,9 +232,7 @@ impl ServerHandler for Handler {
             return Ok(CallToolResponse::InputRequired(question));
         }
         let cancelled = context.ct.clone();
-        Ok(CallToolResponse::Complete(convert::result(outcome, self.placeholders.as_ref(), move || {
-            cancelled.is_cancelled()
-        })))
+        Ok(CallToolResponse::Complete(convert::result(outcome, &self.structured, move || cancelled.is_cancelled())))
     }
 }
 

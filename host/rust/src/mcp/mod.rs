@@ -45,6 +45,7 @@ mod splice;
 mod subscriptions;
 mod wire;
 
+use convert::StructuredContent;
 use handler::Handler;
 pub(crate) use handler::Shared;
 pub use log::Log;
@@ -66,6 +67,7 @@ pub struct Server {
     log: Log,
     open: Open,
     shared: Shared,
+    is_text_only: bool,
 }
 
 /// Failure of the connection to a client.
@@ -77,12 +79,19 @@ impl Server {
     /// Returns a server of the `paddock` dialect, which sends no log messages and ignores the roots that a client names.
     pub fn new(workspace: Workspace) -> Self {
         let (dialect, log, shared) = (DIALECT.to_owned(), Log::default(), Shared::default());
-        Self { workspace, dialect, log, open: Box::new(|_| None), shared }
+        Self { workspace, dialect, log, open: Box::new(|_| None), shared, is_text_only: false }
     }
 
     /// Sets the dialect of the tools.
     pub fn with_dialect(mut self, name: impl Into<String>) -> Self {
         self.dialect = name.into();
+        self
+    }
+
+    /// Answers with text alone: without the result as JSON (`structuredContent`), and without the output schemas of tools. Some
+    /// clients show a model this JSON in place of the text, which is written for models and is shorter.
+    pub fn text_only(mut self) -> Self {
+        self.is_text_only = true;
         self
     }
 
@@ -104,7 +113,7 @@ impl Server {
     #[cfg(all(target_os = "linux", feature = "serve"))]
     pub(crate) fn into_handler(self, has_resources: bool) -> impl rmcp::ServerHandler {
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
-        let handler = Handler::new(session, self.dialect, None, self.log, self.shared);
+        let handler = Handler::new(session, self.dialect, StructuredContent::Parsed, self.log, self.shared);
         if has_resources { handler } else { handler.without_resources() }
     }
 
@@ -133,7 +142,11 @@ impl Server {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
         let too_long = too_long(&self.dialect);
-        let handler = Handler::new(session, self.dialect, Some(placeholders.clone()), self.log, self.shared);
+        let structured = match self.is_text_only {
+            true => StructuredContent::None,
+            false => StructuredContent::Placeholder(placeholders.clone()),
+        };
+        let handler = Handler::new(session, self.dialect, structured, self.log, self.shared);
         let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();
         match handler.serve(wire).await {
