@@ -150,7 +150,7 @@ fn session(mut client: Client) {
     client.close();
 }
 
-/// Some clients show a model the structured content in place of the text.
+/// Some clients give the model the structured content instead of the text.
 #[test]
 fn answers_can_have_text_alone() {
     let mut client = Client::start_with(false, json!({}), &["--text-only"]);

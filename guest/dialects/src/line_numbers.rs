@@ -9,7 +9,7 @@ const LINE_CHARS: usize = 2_000;
 /// number of lines tells a blank last line from the end of the last line.
 pub fn number(into: &mut String, text: &str, lines: u64, first: u64, separator: &str) {
     let (mut digits, mut start) = (itoa::Buffer::new(), 0);
-    // `str::split` takes longer, because the standard library has no 128-bit instructions.
+    // `str::split` takes longer, because the standard library is compiled without 128-bit instructions for WebAssembly.
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
     for (end, number) in ends.zip(first..first + lines) {
         let line = text.get(start..end).unwrap_or_default();

@@ -21,7 +21,7 @@ options:
                      repeated; the first is the workspace
   --read-only        let nothing be changed
   --dialect LIST     whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects
-  --text-only        let \`mcp\` answer with text alone, for clients that show a model JSON in place of the text
+  --text-only        with \`mcp\`: answer without JSON, for clients that give the model the JSON instead of the text
   --policy FILE      a JSON file that says what tools may do; by default the JSON in PADDOCK_POLICY
   --state-dir DIR    where to keep journals and backups
   --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
@@ -36,10 +36,10 @@ async function main(argv) {
   const { values, positionals } = parse(argv);
   const [command, ...operands] = positionals;
   if (values.help) return print(USAGE);
+  if (values['text-only'] && command !== 'mcp') throw new Usage('`--text-only` is an option of `mcp`');
   if (command === 'tools') return await list(values);
   if (command !== 'mcp' && command !== 'call' && command !== 'batch' && command !== 'index') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
   const [tool, json = '{}'] = operands;
-  if (values['text-only'] && command !== 'mcp') throw new Usage('`--text-only` is an option of `mcp`');
   if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
   const workspace = await open(directoriesOf(command, operands, values.root), values);
   try {

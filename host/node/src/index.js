@@ -79,7 +79,8 @@ export class Workspace extends AnyWorkspace {
    *
    * @param {{timeMs?: number}} [options]
    * @returns {Promise<{added: number, unsettled: number, isComplete: boolean}>} The number of files that were added, the
-   *   number of files that were not because they were changed in the time `index.min_age_seconds` of the policy, and whether all files were visited.
+   *   number of files that were not because they were changed in the time `index.min_age_seconds` of the policy, and whether all files were
+   *   visited, and small parts of the index merged.
    */
   async updateIndex({ timeMs = Infinity } = {}) {
     const deadline = performance.now() + timeMs;

@@ -32,7 +32,7 @@ const PATIENCE = 600_000;
 
 /**
  * Returns a server with the workspace's tools, for any transport of the SDK. With `textOnly`, its answers have no
- * `structuredContent` and its tools no output schemas: some clients show a model this JSON in place of the text.
+ * `structuredContent` and its tools no output schemas: some clients give the model this JSON instead of the text.
  *
  * @param {Workspace} workspace
  * @param {{dialect?: string, textOnly?: boolean}} [options]

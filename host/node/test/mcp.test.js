@@ -104,6 +104,7 @@ test('the other commands and their exit statuses', async () => {
     [2, /either as arguments or by `--root`/, 'mcp', here.root, '--root', here.root],
     [2, /--red/, 'mcp', here.root, '--red'],
     [2, /an option of `mcp`/, 'call', '--text-only', 'tree'],
+    [2, /an option of `mcp`/, 'tools', '--text-only'],
     [2, /can only have further directories that are read-only/, 'call', '--root', `${here.root}:ro`, '--root', here.top, 'tree'],
     [1, /read-only/, 'call', '--root', `${here.root}:ro`, 'write_file', '{"path": "b", "content": ""}'],
     [3, /cannot open the root/, 'mcp', `${here.root}/none`],

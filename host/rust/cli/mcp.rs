@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", conflicts_with_all = ELSEWHERE)]
     directories: Vec<workspace::Root>,
 
-    /// Answer with text alone, without the result as JSON, for clients that show a model the JSON in place of the text
+    /// Answer with text alone, without the result as JSON, for clients that give the model the JSON instead of the text
     #[arg(long)]
     text_only: bool,
 

@@ -30,11 +30,6 @@ impl Header {
         (is_plausible && size == header.head_bytes() as u64 + header.lists as u64).then_some(header)
     }
 
-    /// Returns the number of files.
-    pub fn files(&self) -> usize {
-        self.files
-    }
-
     /// Returns the size of the header, the file table and the directory, with which the segment begins.
     pub fn head_bytes(&self) -> usize {
         self.directory() + DIRECTORY_BYTES

@@ -143,7 +143,7 @@ impl<'w> Worker<'w> {
     }
 
     /// Searches a range, and returns its rest if something is left.
-    fn search(&mut self, Partition { range, entries }: Partition) -> Option<Rest> {
+    fn search(&mut self, Partition { range, entries: wanted_files }: Partition) -> Option<Rest> {
         self.walk.walk.seek(range.start, range.until);
         let mut files = 0;
         loop {
@@ -158,13 +158,14 @@ impl<'w> Worker<'w> {
                     return None;
                 }
             }
-            if self.is_enough(files, entries) {
+            if self.is_enough(files, wanted_files) {
                 return Some(Rest::Divided(self.walk.walk.cuts(PARTITION_FILES)));
             }
         }
     }
 
-    /// Returns whether another instance may continue after this number of files, of which it is to search at least `wanted`.
+    /// Returns whether this instance has searched enough of its partition after a number of files, of which it searches at least
+    /// `wanted`, so that another one may continue.
     fn is_enough(&self, files: u64, wanted: u64) -> bool {
         let (walk, bytes) = (&self.walk.walk, self.files.bytes_read());
         (files >= wanted && files >= files_that_pay(&self.walk, wanted))

@@ -1,4 +1,4 @@
-//! The files of all segments. A call keeps 10 bytes of each, and reads its stamp in the segment when that is needed: mostly
+//! The files of all segments. A call keeps 9 bytes of each, and reads its stamp in the segment when that is needed: mostly
 //! in the order of the segment, because a walk visits the files in the order in which they were added.
 
 use paddock_index::position_table::PositionTable;

@@ -9,8 +9,8 @@ pub struct Position {
     pub path: String,
     /// Sum of the hashes of the rules so far that hide files.
     pub rules: u64,
-    /// For each file of the index at the start of the pass and each that the pass added, its name and the number of its
-    /// entries that were found.
+    /// For each file of the index at the start of the pass and each that the pass added with new entries, its name and the
+    /// number of its entries that were found.
     pub found: Vec<(String, usize)>,
 }
 

@@ -143,9 +143,14 @@ impl<'w> Segments<'w> {
         [SEGMENTS, LISTINGS].iter().flat_map(|kind| self.names(kind)).for_each(|name| self.remove(&name));
     }
 
-    /// Removes a file of the index.
+    /// Removes a file of the index, as far as that is possible.
     pub fn remove(&self, name: &str) {
-        drop(OpenLocation { dir: self.dir.clone(), name: name.to_owned() }.discard(self.fs));
+        drop(self.try_remove(name));
+    }
+
+    /// Removes a file of the index.
+    pub fn try_remove(&self, name: &str) -> FsResult<()> {
+        OpenLocation { dir: self.dir.clone(), name: name.to_owned() }.discard(self.fs)
     }
 
     /// Removes files that a crash has left.

@@ -5,10 +5,10 @@ use paddock_vfs::FsResult;
 
 use super::segments::{LISTINGS, SEGMENTS, Segments};
 
-/// Files of fewer bytes are small. If there are more small segments than this, a pass merges as many of them as have no more than
-/// this number of bytes and files together, which one segment can have.
+/// Size in bytes below which a file is small, and number of small files of a kind that stay.
 const SMALL_BYTES: u64 = 256 * 1024;
 const MAX_SMALL_FILES: usize = 8;
+/// Maximum size in bytes, and number of files, of the segments of a batch together. One segment can have that much.
 const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_MERGED_FILES: usize = 15_000;
 
@@ -19,14 +19,19 @@ pub struct KnownFile {
     pub bytes: u64,
     /// Number of files of a segment, or of listed directories.
     pub entries: usize,
-    /// Number of these that the pass has found; `None` if another process has added the file during the pass.
+    /// Number of these that the pass has found; `None` if another process has added the file during the pass, or if this pass
+    /// has merged it.
     pub found: Option<usize>,
 }
 
-/// Removes segments and listings of which most entries are gone, merges small segments if there are many, and removes small
-/// files of listings if there are many. If other rules hide files than in the last pass, removes all, because they may have
-/// files that are hidden now. Merges at least once, and as often as `has_time` says. Returns whether there is nothing left to
-/// merge.
+/// Tidies the files of the index at the end of a pass.
+///
+/// The function removes segments and listings of which most entries are gone, merges small segments if there are many, and
+/// removes small listings if there are many. If other rules hide files than in the last pass, it removes the whole index,
+/// which can have files that are hidden now.
+///
+/// It merges one batch of segments, and further ones while `has_time` returns true. It returns whether the index is tidy, or
+/// cannot be tidied now; otherwise it has removed segments, and a further call continues.
 pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64, has_time: impl Fn() -> bool) -> bool {
     let last_rules = segments.rules();
     if last_rules.is_some_and(|last| last != rules) {
@@ -79,7 +84,8 @@ fn batches<'s, 'k>(mut small: &'s [&'k KnownFile]) -> Vec<&'s [&'k KnownFile]> {
     batches
 }
 
-/// Replaces a batch of segments by one. Fails if it cannot be stored.
+/// Replaces a batch of segments by one. Fails if it cannot be stored, or if one of the batch cannot be removed: otherwise each
+/// pass would add another one.
 fn merge_batch(segments: &Segments<'_>, batch: &[&KnownFile]) -> FsResult<()> {
     let read = |known: &&KnownFile| {
         let open = segments.segment(&known.name)?;
@@ -88,9 +94,7 @@ fn merge_batch(segments: &Segments<'_>, batch: &[&KnownFile]) -> FsResult<()> {
     };
     let merged = batch.iter().map(read).collect::<Option<Vec<_>>>().and_then(|batch| merge(&batch));
     // Without the merged segment, the next pass adds the files again.
-    if let Some(merged) = merged {
-        segments.add(SEGMENTS, merged)?;
-    }
-    batch.iter().for_each(|known| segments.remove(&known.name));
-    Ok(())
+    let merged = merged.map(|merged| segments.add(SEGMENTS, merged)).transpose()?;
+    let removed = batch.iter().try_for_each(|known| segments.try_remove(&known.name));
+    removed.inspect_err(|_| merged.iter().for_each(|name| segments.remove(name)))
 }

@@ -325,8 +325,8 @@ impl<'w> Pass<'w> {
         Ok(Read::Text(bytes(&self.source)))
     }
 
-    /// Stores the new segment and the new listings. At the end of a pass, tidies the files of the index: in further parts if the
-    /// time of one is too short.
+    /// Stores the new segment and the new listings. At the end of a pass, tidies the files of the index, which can take further
+    /// parts.
     fn finish(mut self) -> Update {
         let before = std::mem::take(&mut self.position.found);
         let mut known = self.listings.known(&before);

@@ -21,6 +21,11 @@ pub(super) enum StructuredContent {
 }
 
 impl StructuredContent {
+    /// Returns `None` if answers have text alone.
+    pub(super) fn unless(self, is_text_only: bool) -> Self {
+        if is_text_only { Self::None } else { self }
+    }
+
     fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }

@@ -88,8 +88,8 @@ impl Server {
         self
     }
 
-    /// Answers with text alone: without the result as JSON (`structuredContent`), and without the output schemas of tools. Some
-    /// clients show a model this JSON in place of the text, which is written for models and is shorter.
+    /// Lets answers have text alone, without the result as JSON (`structuredContent`), and tools have no output schemas. Some
+    /// clients give the model this JSON instead of the text, which is written for models.
     pub fn text_only(mut self) -> Self {
         self.is_text_only = true;
         self
@@ -113,7 +113,8 @@ impl Server {
     #[cfg(all(target_os = "linux", feature = "serve"))]
     pub(crate) fn into_handler(self, has_resources: bool) -> impl rmcp::ServerHandler {
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
-        let handler = Handler::new(session, self.dialect, StructuredContent::Parsed, self.log, self.shared);
+        let structured = StructuredContent::Parsed.unless(self.is_text_only);
+        let handler = Handler::new(session, self.dialect, structured, self.log, self.shared);
         if has_resources { handler } else { handler.without_resources() }
     }
 
@@ -142,10 +143,7 @@ impl Server {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
         let too_long = too_long(&self.dialect);
-        let structured = match self.is_text_only {
-            true => StructuredContent::None,
-            false => StructuredContent::Placeholder(placeholders.clone()),
-        };
+        let structured = StructuredContent::Placeholder(placeholders.clone()).unless(self.is_text_only);
         let handler = Handler::new(session, self.dialect, structured, self.log, self.shared);
         let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();

@@ -15,7 +15,7 @@ pub struct IndexUpdate {
     pub added: u64,
     /// Number of files that were not added because they were changed in the time `index.min_age_seconds` of the policy.
     pub unsettled: u64,
-    /// Whether all files were visited.
+    /// Whether all files were visited, and small parts of the index merged.
     pub is_complete: bool,
 }
 

@@ -50,6 +50,8 @@ pub struct Stamped {
     pub listed: Cell<u64>,
     /// Number of segments that can be removed.
     pub removable: Cell<u64>,
+    /// Number of times that segments can be opened before another process has removed them all.
+    pub openable: Cell<u64>,
 }
 
 impl Stamped {
@@ -60,8 +62,9 @@ impl Stamped {
     /// Creates a file system in which the state directory is the second one.
     pub fn with_roots(guest_paths: &[&str]) -> Self {
         let inner = MemoryFs::new(guest_paths, now, 1);
-        let (opened, listed, removable) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
-        Self { inner, changed: RefCell::default(), opened, listed, removable }
+        let (opened, listed, openable) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
+        let removable = Cell::new(u64::MAX);
+        Self { inner, changed: RefCell::default(), opened, listed, removable, openable }
     }
 
     /// Returns the inode of a file.
@@ -152,6 +155,9 @@ impl Filesystem for Stamped {
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
         let is_index = [SEGMENT, LISTINGS].iter().any(|end| name.ends_with(end));
         self.opened.set(self.opened.get() + u64::from(!is_index));
+        if name.ends_with(SEGMENT) && mode == Open::Read {
+            self.openable.set(self.openable.get().checked_sub(1).ok_or(Fault::NotFound)?);
+        }
         let file = self.inner.open_file(dir, name, mode)?;
         if mode == Open::CreateNew {
             self.touch(self.inode(dir, name));
