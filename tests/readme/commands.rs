@@ -53,12 +53,15 @@ fn check_options(arguments: &str) {
 /// The settings of an MCP client start a server with options that exist.
 #[test]
 fn the_settings_of_a_client_are_a_command() {
-    let block = pages::guide("mcp").blocks_in("json").concat();
-    let settings: Value = serde_json::from_str(&block).unwrap();
-    let server = &settings["mcpServers"]["paddock"];
-    let arguments: Vec<_> = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    assert_eq!((&server["command"], arguments.first()), (&Value::from("paddock"), Some(&"mcp")));
-    check_options(&arguments.join(" "));
+    let blocks = pages::guide("mcp").blocks_in("json");
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let settings: Value = serde_json::from_str(&block).unwrap();
+        let server = &settings["mcpServers"]["paddock"];
+        let arguments: Vec<_> = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+        assert_eq!((&server["command"], arguments.first()), (&Value::from("paddock"), Some(&"mcp")));
+        check_options(&arguments.join(" "));
+    }
 }
 
 #[test]
