@@ -7,9 +7,10 @@
 //!
 //! # Identity of a file
 //!
-//! A segment stores no path. A file is known by its [`segment::Stamp`], a hash of device, inode, size and times, by
-//! which the host says that the content is the same. A file that was moved stays known, and a file that was replaced is
-//! not.
+//! A file is known by its [`segment::Stamp`], a hash of device, inode, size and times, by which the host says that the
+//! content is the same. A file that was moved stays known, and a file that was replaced is not. Of paths, a segment stores
+//! the starts of the first and of the last one: a search loads only segments whose range its paths are in, and others if
+//! many files are in none of these.
 //!
 //! The index also has [`listings`] of directories, which are known by stamps too.
 //!
@@ -30,6 +31,7 @@ mod bits;
 pub mod file_table;
 pub mod grams;
 pub mod listings;
+pub mod path_range;
 pub mod plan;
 pub mod position_table;
 pub mod segment;

@@ -77,9 +77,9 @@ fn segment(texts: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = SegmentBuilder::new(GROUP_BYTES);
     for (number, text) in texts.iter().enumerate() {
         builder.add_text(text);
-        builder.add_file(stamp(number), text.len() as u32);
+        builder.add_file(&format!("{number}"), stamp(number), text.len() as u32);
     }
-    builder.add_binary(stamp(texts.len()), 77);
+    builder.add_binary("z", stamp(texts.len()), 77);
     builder.finish()
 }
 
@@ -128,7 +128,7 @@ proptest! {
         let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.repeat(times)).collect();
         let bytes = segment(&texts);
         let segment = open(&bytes).unwrap();
-        prop_assert_eq!(segment.len(), texts.len() + 1);
+        prop_assert_eq!(segment.header().files(), texts.len() + 1);
         let mut by_gram: BTreeMap<u16, BTreeSet<usize>> = BTreeMap::new();
         for file in segment.files() {
             let number = file.stamp.0[1] as usize;
@@ -147,7 +147,7 @@ proptest! {
             let row = row(&segment, &bytes, gram).unwrap();
             let expected = by_gram.get(&gram).cloned().unwrap_or_default();
             prop_assert!(expected.iter().all(|group| row.contains(*group)));
-            prop_assert!(row.len() == expected.len() || expected.len() * 5 > segment.groups() * 4);
+            prop_assert!(row.len() == expected.len() || expected.len() * 5 > segment.header().groups() * 4);
         }
     }
 
@@ -158,14 +158,14 @@ proptest! {
         let merged = merge(&opened).unwrap();
         let whole = open(&merged).unwrap();
         let files: Vec<_> = whole.files().collect();
-        prop_assert_eq!(files.len(), opened.iter().map(|(segment, _)| segment.len()).sum::<usize>());
+        prop_assert_eq!(files.len(), opened.iter().map(|(segment, _)| segment.header().files()).sum::<usize>());
         for gram in (0..=u16::MAX).step_by(199).chain(texts.iter().flat_map(|text| grams(text))) {
             let row_of_all = row(&whole, &merged, gram).unwrap();
             let mut first = 0;
             for (segment, bytes) in &opened {
                 let own = row(segment, bytes, gram).unwrap();
-                prop_assert!((0..segment.groups()).all(|group| !own.contains(group) || row_of_all.contains(first + group)));
-                first += segment.groups();
+                prop_assert!((0..segment.header().groups()).all(|group| !own.contains(group) || row_of_all.contains(first + group)));
+                first += segment.header().groups();
             }
         }
         let mut files = files.iter();
@@ -174,7 +174,7 @@ proptest! {
                 let merged = files.next().unwrap();
                 prop_assert_eq!((file.stamp, file.bytes), (merged.stamp, merged.bytes));
                 if let (Content::Text(own), Content::Text(group)) = (file.content, merged.content) {
-                    let first: usize = opened[..number].iter().map(|(segment, _)| segment.groups()).sum();
+                    let first: usize = opened[..number].iter().map(|(segment, _)| segment.header().groups()).sum();
                     prop_assert_eq!(usize::from(own) + first, usize::from(group));
                 }
             }

@@ -3,8 +3,8 @@
 //! Small files share a group, whose text has at least 32 KiB unless the segment ends before: lists of single small files
 //! would take a fifth of their text. All numbers are little-endian. A segment consists of
 //!
-//! - the header: magic number, version, number of files, number of groups, size of the lists, and CRC-32 of the header
-//!   before this number, the file table and the directory;
+//! - the header: magic number, version, number of files, number of groups, size of the lists, range of the paths, and
+//!   CRC-32 of the header before this number, the file table and the directory;
 //! - the file table: 22 bytes a file;
 //! - the directory: for each block of lists, the offset of its end and its CRC-32;
 //! - the lists of groups, one for each hash of a trigram, in blocks of 32. A list is its length plus 1 in Elias gamma
@@ -24,18 +24,21 @@ pub use reader::{Header, Segment};
 use std::ops::Range;
 
 use crate::grams::GRAMS;
+use crate::path_range::PathRange;
 
 /// Maximum number of files of a segment.
 pub const MAX_FILES: usize = 1 << 16;
 /// Maximum number of groups of a segment.
 const MAX_GROUPS: usize = 1 << 14;
 /// Size of the header in bytes.
-pub const HEADER_BYTES: usize = 28;
+pub const HEADER_BYTES: usize = NUMBERS_BYTES + PathRange::BYTES + 4;
+/// Size of the magic number and the numbers after it, in bytes.
+const NUMBERS_BYTES: usize = 24;
 /// Size of the header before its checksum, in bytes.
 const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 
 const MAGIC: &[u8; 8] = b"paddkidx";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Size of a file in the file table in bytes.
 const FILE_BYTES: usize = 22;
 const BLOCK_GRAMS: usize = 32;

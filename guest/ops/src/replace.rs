@@ -215,7 +215,7 @@ impl Replacements<'_> {
     fn all(&mut self, mut hunt: FileWalk<'_>, mut exclusions: Exclusions<'_>) -> Result<()> {
         while hunt.advance() {
             let Some(entry) = hunt.walk.entry() else { break };
-            match exclusions.find(entry.dir, entry.name) {
+            match exclusions.find(entry.dir, entry.name, entry.path) {
                 Some(file) if !file.is_binary => self.searched += 1,
                 // The index does not know whether a binary file is over the limit.
                 _ => self.read(&entry)?,

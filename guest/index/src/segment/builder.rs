@@ -8,6 +8,7 @@ use super::{
 };
 use crate::bits::{BitReader, BitWriter};
 use crate::grams::GramSet;
+use crate::path_range::PathRange;
 
 /// Size in bytes of the text at which a group ends. Smaller groups exclude a few more files, and take more space.
 pub const GROUP_BYTES: u64 = 32 * 1024;
@@ -29,6 +30,7 @@ pub struct SegmentBuilder {
     /// Trigrams and bytes of the current group.
     current: GramSet,
     current_bytes: u64,
+    paths: PathRange,
 }
 
 impl SegmentBuilder {
@@ -41,6 +43,7 @@ impl SegmentBuilder {
             ends: Vec::new(),
             current: GramSet::default(),
             current_bytes: 0,
+            paths: PathRange::EMPTY,
         }
     }
 
@@ -61,21 +64,21 @@ impl SegmentBuilder {
     }
 
     /// Ends a file whose text was added. `bytes` is the number of bytes that a search reads.
-    pub fn add_file(&mut self, stamp: Stamp, bytes: u32) {
-        self.add(stamp, bytes, Content::Text(self.ends.len() as u16));
+    pub fn add_file(&mut self, path: &str, stamp: Stamp, bytes: u32) {
+        self.add(path, stamp, bytes, Content::Text(self.ends.len() as u16));
         if self.current_bytes >= self.group_bytes {
             self.end_group();
         }
     }
 
     /// Ends a file that is not indexed. Trigrams of its text that were added remain in the group.
-    pub fn add_unknown(&mut self, stamp: Stamp) {
-        self.add(stamp, 0, Content::Unknown);
+    pub fn add_unknown(&mut self, path: &str, stamp: Stamp) {
+        self.add(path, stamp, 0, Content::Unknown);
     }
 
     /// Adds a binary file.
-    pub fn add_binary(&mut self, stamp: Stamp, bytes: u32) {
-        self.add(stamp, bytes, Content::Binary);
+    pub fn add_binary(&mut self, path: &str, stamp: Stamp, bytes: u32) {
+        self.add(path, stamp, bytes, Content::Binary);
     }
 
     /// Ends a text that does not belong to a file of the segment. Its trigrams remain in the group.
@@ -83,7 +86,8 @@ impl SegmentBuilder {
         self.current.end_text();
     }
 
-    fn add(&mut self, stamp: Stamp, bytes: u32, content: Content) {
+    fn add(&mut self, path: &str, stamp: Stamp, bytes: u32, content: Content) {
+        self.paths.extend(path);
         self.current.end_text();
         self.files.push(IndexedFile { stamp, bytes, content });
     }
@@ -104,18 +108,18 @@ impl SegmentBuilder {
     /// Returns the bytes of the segment.
     pub fn finish(mut self) -> Vec<u8> {
         self.end_group();
-        let Self { files, grams, ends, .. } = self;
+        let Self { files, grams, ends, paths, .. } = self;
         let starts = std::iter::once(&0).chain(&ends);
         let lists = Lists::new(starts.zip(&ends).filter_map(|(start, end)| grams.get(*start..*end)));
-        write(&files, ends.len(), &lists)
+        write(&files, ends.len(), paths, &lists)
     }
 }
 
 /// Returns one segment with the files of several, which are given with all their bytes. Returns `None` if one of them
 /// is damaged, or if they are too large for one segment.
 pub fn merge(segments: &[(Segment, Vec<u8>)]) -> Option<Vec<u8>> {
-    let count: usize = segments.iter().map(|(segment, _)| segment.groups()).sum();
-    let file_count: usize = segments.iter().map(|(segment, _)| segment.len()).sum();
+    let count: usize = segments.iter().map(|(segment, _)| segment.header().groups()).sum();
+    let file_count: usize = segments.iter().map(|(segment, _)| segment.header().files()).sum();
     if count >= MAX_GROUPS || file_count > MAX_FILES {
         return None;
     }
@@ -127,9 +131,9 @@ pub fn merge(segments: &[(Segment, Vec<u8>)]) -> Option<Vec<u8>> {
             let mut first = 0;
             for ((segment, _), reader) in segments.iter().zip(&mut readers) {
                 if segment.read_list(reader, |group| lists.push(first + group))? {
-                    (0..segment.groups()).for_each(|group| lists.push(first + group));
+                    (0..segment.header().groups()).for_each(|group| lists.push(first + group));
                 }
-                first += segment.groups();
+                first += segment.header().groups();
             }
             lists.end_list();
         }
@@ -140,19 +144,22 @@ pub fn merge(segments: &[(Segment, Vec<u8>)]) -> Option<Vec<u8>> {
             Content::Text(group) => IndexedFile { content: Content::Text(first + group), ..file },
             _ => file,
         }));
-        first += segment.groups() as u16;
+        first += segment.header().groups() as u16;
     }
-    Some(write(&files, count, &lists))
+    let paths = segments.iter().map(|(segment, _)| segment.header().paths()).fold(PathRange::EMPTY, PathRange::union);
+    Some(write(&files, count, paths, &lists))
 }
 
 /// Returns the bytes of a segment.
-fn write(files: &[IndexedFile], groups: usize, lists: &Lists) -> Vec<u8> {
+fn write(files: &[IndexedFile], groups: usize, paths: PathRange, lists: &Lists) -> Vec<u8> {
     let (directory, lists) = encode(lists, groups);
     let mut bytes = Vec::with_capacity(HEADER_BYTES + files.len() * FILE_BYTES + directory.len() + lists.len());
     bytes.extend_from_slice(MAGIC);
-    for number in [VERSION as usize, files.len(), groups, lists.len(), 0] {
+    for number in [VERSION as usize, files.len(), groups, lists.len()] {
         bytes.extend_from_slice(&(number as u32).to_le_bytes());
     }
+    paths.write(&mut bytes);
+    bytes.extend_from_slice(&[0; HEADER_BYTES - CHECKED_BYTES]);
     for IndexedFile { stamp: Stamp([lower, upper]), bytes: size, content } in files {
         let group = match content {
             Content::Text(group) => *group,

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::{
     BLOCK_GRAMS, BLOCKS, CHECKED_BYTES, DIRECTORY_BYTES, FILE_BYTES, HEADER_BYTES, IndexedFile, MAGIC, MAX_FILES,
-    MAX_GROUPS, VERSION, head_checksum, width,
+    MAX_GROUPS, NUMBERS_BYTES, VERSION, head_checksum, width,
 };
 use crate::bits::BitReader;
+use crate::path_range::PathRange;
 use crate::plan::NumberSet;
 
 /// The header of a segment.
@@ -15,17 +16,19 @@ pub struct Header {
     files: usize,
     groups: usize,
     lists: usize,
+    paths: PathRange,
 }
 
 impl Header {
     /// Reads the header of a segment of `size` bytes. Returns `None` for a damaged segment or one of another version.
     pub fn read(bytes: &[u8], size: u64) -> Option<Self> {
-        let numbers = bytes.get(..CHECKED_BYTES)?.strip_prefix(MAGIC)?;
+        let (numbers, paths) = bytes.get(..CHECKED_BYTES)?.split_at_checked(NUMBERS_BYTES)?;
+        let numbers = numbers.strip_prefix(MAGIC)?;
         let mut numbers =
             numbers.chunks_exact(4).filter_map(|number| Some(u32::from_le_bytes(number.try_into().ok()?)));
         let mut next = || Some(numbers.next()? as usize);
         let version = next()?;
-        let header = Self { files: next()?, groups: next()?, lists: next()? };
+        let header = Self { files: next()?, groups: next()?, lists: next()?, paths: PathRange::read(paths)? };
         let is_plausible = version == VERSION as usize && header.files <= MAX_FILES && header.groups <= MAX_GROUPS;
         (is_plausible && size == header.head_bytes() as u64 + header.lists as u64).then_some(header)
     }
@@ -33,6 +36,21 @@ impl Header {
     /// Returns the size of the header, the file table and the directory, with which the segment begins.
     pub fn head_bytes(&self) -> usize {
         self.directory() + DIRECTORY_BYTES
+    }
+
+    /// Returns the number of files.
+    pub fn files(&self) -> usize {
+        self.files
+    }
+
+    /// Returns the number of groups.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Returns the range of the paths that the files had when they were added.
+    pub fn paths(&self) -> PathRange {
+        self.paths
     }
 
     fn directory(&self) -> usize {
@@ -57,25 +75,15 @@ impl Segment {
         (is_whole && is_valid()).then_some(segment)
     }
 
-    /// Returns the number of groups.
-    pub fn groups(&self) -> usize {
-        self.header.groups
-    }
-
-    /// Returns the number of files.
-    pub fn len(&self) -> usize {
-        self.header.files
-    }
-
-    /// Returns whether the segment has no file.
-    pub fn is_empty(&self) -> bool {
-        self.header.files == 0
+    /// Returns the header.
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     /// Returns the files.
     pub fn files(&self) -> impl Iterator<Item = IndexedFile> {
         let table = self.head.get(HEADER_BYTES..self.header.directory()).unwrap_or_default();
-        IndexedFile::read_all(table, self.groups())
+        IndexedFile::read_all(table, self.header.groups)
     }
 
     /// Returns the range of bytes of the segment that contains the list of a trigram, and those of 31 others.
@@ -107,14 +115,14 @@ impl Segment {
         for _ in 0..usize::from(gram) % BLOCK_GRAMS {
             self.read_list(&mut reader, |_| {})?;
         }
-        let mut groups = NumberSet::none(self.groups());
+        let mut groups = NumberSet::none(self.header.groups);
         let is_all = self.read_list(&mut reader, |group| groups.insert(group))?;
-        Some(if is_all { NumberSet::all(self.groups()) } else { groups })
+        Some(if is_all { NumberSet::all(self.header.groups) } else { groups })
     }
 
     /// Reads a list. Returns true if it stands for all groups.
     pub(super) fn read_list(&self, reader: &mut BitReader<'_>, mut add: impl FnMut(usize)) -> Option<bool> {
-        let count = self.groups();
+        let count = self.header.groups;
         let length = (reader.gamma()? as usize).checked_sub(1)?;
         if length > count {
             return (length == count + 1).then_some(true);

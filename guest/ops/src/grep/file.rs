@@ -112,7 +112,7 @@ impl<'w> Files<'w> {
     /// Searches one of many files; a file that cannot be searched is counted as skipped.
     pub fn one_of_many(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> End {
         if within == Within::default()
-            && let Some(excluded) = self.exclusions.find(dir, name)
+            && let Some(excluded) = self.exclusions.find(dir, name, path)
         {
             self.pass_over(excluded);
             return End::Whole;

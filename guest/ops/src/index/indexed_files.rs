@@ -1,8 +1,9 @@
-//! The files of all segments. A call keeps 9 bytes of each, and reads its stamp in the segment when that is needed: mostly
-//! in the order of the segment, because a walk visits the files in the order in which they were added.
+//! The files of all segments. A call keeps 9 bytes of each file of a loaded segment, and reads its stamp in the segment when
+//! that is needed: mostly in the order of the segment, because a walk visits the files in the order in which they were added.
 
+use paddock_index::path_range::{PathRange, PathStart};
 use paddock_index::position_table::PositionTable;
-use paddock_index::segment::{IndexedFile, Segment, Stamp};
+use paddock_index::segment::{Header, IndexedFile, Segment, Stamp};
 use paddock_vfs::File;
 
 use super::segments::Segments;
@@ -29,15 +30,17 @@ struct Part {
     start: usize,
     files: usize,
     groups: usize,
-    /// Numbers of its files by [`Stamp::short`]. One table of all segments would exceed the cache of a processor: to fill it
-    /// takes ten times as long.
-    numbers: PositionTable,
+    paths: PathRange,
+    /// Numbers of its files by [`Stamp::short`]; `None` until the segment is loaded. One table of all segments would exceed the
+    /// cache of a processor: to fill it takes ten times as long.
+    numbers: Option<PositionTable>,
 }
 
 impl Part {
     /// Returns the positions of the files whose stamps have the same short form as this one.
     fn positions(&self, stamp: &Stamp) -> impl Iterator<Item = usize> {
-        self.numbers.find(stamp.short()).map(|number| self.start + number as usize)
+        let numbers = self.numbers.iter().flat_map(|numbers| numbers.find(stamp.short()));
+        numbers.map(|number| self.start + number as usize)
     }
 }
 
@@ -69,27 +72,45 @@ impl<'w> IndexedFiles<'w> {
         self.len == 0
     }
 
-    /// Adds the files of a segment, and calls `visit` with each. Segments have consecutive numbers, beginning with 0.
-    pub fn add(&mut self, name: &str, segment: &Segment, mut visit: impl FnMut(&IndexedFile)) {
-        let (start, files, groups) = (self.len, segment.len(), segment.groups());
-        let mut numbers = PositionTable::with_capacity(files);
-        for (number, file) in (0..).zip(segment.files()) {
-            numbers.insert(file.stamp.short(), number);
-            visit(&file);
-        }
-        self.parts.push(Part { name: name.to_owned(), start, files, groups, numbers });
+    /// Adds a segment that is not loaded. Segments have consecutive numbers, beginning with 0.
+    pub fn add(&mut self, name: &str, header: &Header) {
+        let (start, files, groups, paths) = (self.len, header.files(), header.groups(), header.paths());
+        self.parts.push(Part { name: name.to_owned(), start, files, groups, paths, numbers: None });
         self.len += files;
     }
 
-    /// Returns the file with a stamp, and the number of its segment.
-    pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
+    /// Returns the number of the first segment that is not loaded and can have a file with this path, or any file if it is
+    /// `None`, with its name and its number of files.
+    pub fn unloaded(&self, path: Option<&PathStart>) -> Option<(usize, &str, usize)> {
+        let is_unloaded = |part: &Part| part.numbers.is_none() && path.is_none_or(|path| part.paths.contains(path));
+        let number = self.parts.iter().position(is_unloaded)?;
+        self.parts.get(number).map(|part| (number, part.name.as_str(), part.files))
+    }
+
+    /// Loads the files of a segment, and calls `visit` with each. A segment that is damaged or gone has no files.
+    pub fn load(&mut self, number: usize, segment: Option<&Segment>, mut visit: impl FnMut(&IndexedFile)) {
+        let Some(part) = self.parts.get_mut(number) else { return };
+        let segment = segment.filter(|segment| segment.header().files() == part.files);
+        let mut numbers = PositionTable::with_capacity(segment.map_or(0, |_| part.files));
+        for (number, file) in (0..).zip(segment.into_iter().flat_map(Segment::files)) {
+            numbers.insert(file.stamp.short(), number);
+            visit(&file);
+        }
+        part.numbers = Some(numbers);
+    }
+
+    /// Returns the file with a stamp, and the number of its segment, if files are requested in their order.
+    pub fn find_continued(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
         if let Some(next) = self.find_next(stamp) {
             return Some(next);
         }
-        if self.continue_last()
-            && let Some(next) = self.find_next(stamp)
-        {
-            return Some(next);
+        self.continue_last().then(|| self.find_next(stamp)).flatten()
+    }
+
+    /// Returns the file with a stamp, and the number of its segment, if that is loaded.
+    pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
+        if let Some(continued) = self.find_continued(stamp) {
+            return Some(continued);
         }
         // Another range of a walk mostly continues in the same segment.
         let last = self.windows.first().map(|window| window.segment);

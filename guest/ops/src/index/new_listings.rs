@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use paddock_index::listings::ListingsBuilder;
+use paddock_index::path_range::PathRange;
 use paddock_index::segment::Stamp;
 use paddock_vfs::{Dir, Filesystem, FsResult, Listing, Stat};
 use paddock_workspace::Workspace;
@@ -82,6 +83,7 @@ impl<'w> NewListings<'w> {
             bytes: file.bytes,
             entries: file.directories,
             found: found_before(&file.name).map(|before| before + found),
+            paths: PathRange::EMPTY,
         });
         known.collect()
     }

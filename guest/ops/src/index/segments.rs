@@ -76,7 +76,7 @@ impl<'w> Segments<'w> {
     }
 
     /// Opens the file of a segment, and returns it with its header and its size.
-    fn header(&self, name: &str) -> Option<(File, Header, u64)> {
+    pub fn header(&self, name: &str) -> Option<(File, Header, u64)> {
         let (file, bytes) = self.open_file(name)?;
         let header = Header::read(&self.read(&file, 0, HEADER_BYTES)?, bytes)?;
         Some((file, header, bytes))

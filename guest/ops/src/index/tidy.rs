@@ -1,5 +1,6 @@
 //! The end of a pass: files that are removed, and small segments that are merged.
 
+use paddock_index::path_range::PathRange;
 use paddock_index::segment::merge;
 use paddock_vfs::FsResult;
 
@@ -22,6 +23,8 @@ pub struct KnownFile {
     /// Number of these that the pass has found; `None` if another process has added the file during the pass, or if this pass
     /// has merged it.
     pub found: Option<usize>,
+    /// Range of the paths of a segment.
+    pub paths: PathRange,
 }
 
 /// Tidies the files of the index at the end of a pass.
@@ -50,11 +53,13 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64, has_time: 
     let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
     obsolete.iter().for_each(|known| segments.remove(&known.name));
     let small = used.into_iter().filter(|known| known.bytes < SMALL_BYTES);
-    let (listings, small): (Vec<_>, Vec<_>) = small.partition(|known| known.name.ends_with(LISTINGS));
+    let (listings, mut small): (Vec<_>, Vec<_>) = small.partition(|known| known.name.ends_with(LISTINGS));
     if listings.len() > MAX_SMALL_FILES {
         // The next pass lists their directories again, which takes less time than to read all of the text.
         listings.iter().for_each(|known| segments.remove(&known.name));
     }
+    // A search loads the segments whose range its paths are in: a segment of neighbours has a small one.
+    small.sort_by_key(|known| known.paths);
     let batches = if small.len() > MAX_SMALL_FILES { batches(&small) } else { Vec::new() };
     for (merged, batch) in (1..).zip(&batches) {
         if merge_batch(segments, batch).is_err() {

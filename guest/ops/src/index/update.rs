@@ -187,15 +187,17 @@ impl<'w> Pass<'w> {
                 continue;
             };
             let is_within = self.index_bytes + open.bytes <= self.workspace.policy.index.max_bytes
-                && self.known_files.len() + open.segment.len() <= max_files(self.workspace);
+                && self.known_files.len() + open.segment.header().files() <= max_files(self.workspace);
             if !is_within {
                 self.segments.remove(&name);
                 continue;
             }
             self.index_bytes += open.bytes;
-            self.known_files.add(&name, &open.segment, |_| {});
+            self.known_files.add(&name, open.segment.header());
+            self.known_files.load(self.known_segments.len(), Some(&open.segment), |_| {});
             let found = self.position.found.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
-            self.known_segments.push(KnownFile { name, bytes: open.bytes, entries: open.segment.len(), found });
+            let (entries, paths) = (open.segment.header().files(), open.segment.header().paths());
+            self.known_segments.push(KnownFile { name, bytes: open.bytes, entries, found, paths });
         }
     }
 
@@ -231,7 +233,7 @@ impl<'w> Pass<'w> {
             && let Some(entry) = walk.next_entry()
         {
             if entry.kind == Kind::File {
-                self.visit_file(entry.dir, entry.name);
+                self.visit_file(entry.dir, entry.name, entry.path);
             }
             if self.unstamped >= MAX_UNSTAMPED && self.known_files.is_empty() && self.new_files.is_empty() {
                 break;
@@ -254,7 +256,7 @@ impl<'w> Pass<'w> {
         self.entries.is_multiple_of(ENTRIES_PER_CLOCK) && self.workspace.fs.clock_ms() >= self.deadline_ms
     }
 
-    fn visit_file(&mut self, dir: &Dir, name: &str) {
+    fn visit_file(&mut self, dir: &Dir, name: &str, path: &str) {
         let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else {
             self.unstamped += 1;
             return;
@@ -267,7 +269,7 @@ impl<'w> Pass<'w> {
             None if self.new_files.get(&stamp).is_some() || self.is_full() => {}
             None => {
                 // A file that cannot be read is skipped, as in a search.
-                if self.add_file(dir, name, stamp).is_err() {
+                if self.add_file(dir, name, path, stamp).is_err() {
                     self.builder.discard_text();
                 }
             }
@@ -282,7 +284,7 @@ impl<'w> Pass<'w> {
     }
 
     /// Adds a file whose content was settled when it was read, and which has the same stamp afterwards.
-    fn add_file(&mut self, dir: &Dir, name: &str, stamp: Stamp) -> FsResult<()> {
+    fn add_file(&mut self, dir: &Dir, name: &str, path: &str, stamp: Stamp) -> FsResult<()> {
         let fs = self.workspace.fs;
         let file = fs.open_file(dir, name, Open::Read)?;
         // By name, because hosts report another time as that of the change of metadata for an open file.
@@ -297,9 +299,9 @@ impl<'w> Pass<'w> {
             return Ok(());
         }
         match content {
-            Read::Text(bytes) => self.builder.add_file(stamp, bytes),
-            Read::Binary(bytes) => self.builder.add_binary(stamp, bytes),
-            Read::Other => self.builder.add_unknown(stamp),
+            Read::Text(bytes) => self.builder.add_file(path, stamp, bytes),
+            Read::Binary(bytes) => self.builder.add_binary(path, stamp, bytes),
+            Read::Other => self.builder.add_unknown(path, stamp),
         }
         self.new_files.insert(&stamp, 0);
         self.index_bytes += BYTES_PER_FILE + stat.size.min(MAX_FILE_BYTES) / TEXT_PER_BYTE;

@@ -2,11 +2,13 @@
 
 use paddock_ops::index::exclusions::FILES_BEFORE_INDEX;
 use paddock_ops::index::update::update;
+use paddock_types::request::{Grep, Request};
+use paddock_vfs::Filesystem;
 use paddock_workspace::Workspace;
 
 use super::stamped::{LISTINGS, Stamped, advance};
 use super::{SECOND, change, compared, make_dir, open_dir, pass, put, tree, with_index};
-use crate::support::{Random, search};
+use crate::support::{Random, run_with, search};
 
 #[test]
 fn segments_do_not_accumulate() {
@@ -100,4 +102,59 @@ fn a_file_that_is_not_indexed_is_not_looked_up_in_segments() {
     assert_eq!(pass(&fs, &with_index(), false).unsettled, 3_000);
     // The pass opens each segment once, one of them to check it, and once more for its first window.
     assert!(before - fs.openable.get() <= 17, "{} opens", before - fs.openable.get());
+}
+
+/// Creates a tree of eight directories with 600 files each, and a segment for each of them.
+fn tree_of_segments() -> Stamped {
+    let fs = Stamped::new();
+    for directory in 0..8 {
+        let dir = make_dir(&fs, &format!("d{directory}"));
+        for number in 0..600 {
+            put(&fs, &dir, &format!("{number:03}"), format!("text {number}\n").as_bytes());
+        }
+        advance(60 * SECOND);
+        pass(&fs, &with_index(), false);
+    }
+    assert_eq!(fs.index().len(), 8);
+    fs
+}
+
+/// Searches a directory, and returns the number of bytes that were read of segments, and of files that were opened.
+fn cost(fs: &Stamped, path: &str) -> (u64, u64) {
+    let before = (fs.segment_bytes.get(), fs.opened.get());
+    run_with(fs, &with_index(), Request::Grep(Grep { path: path.to_owned(), ..search("of_nothing") })).unwrap();
+    (fs.segment_bytes.get() - before.0, fs.opened.get() - before.1)
+}
+
+#[test]
+fn a_search_reads_the_segments_of_its_paths() {
+    let fs = tree_of_segments();
+    let (all, opened_of_all) = cost(&fs, ".");
+    for path in ["d0", "d4", "d7"] {
+        let (read, opened) = cost(&fs, path);
+        // The files before the index is opened.
+        assert_eq!(opened, opened_of_all);
+        assert!(opened < 600 && read < all / 5, "{path}: {read} of {all} bytes");
+    }
+}
+
+/// The files of a moved directory are in a segment with other paths.
+#[test]
+fn moved_files_are_found() {
+    let fs = tree_of_segments();
+    let top = fs.preopens()[0].dir.clone();
+    fs.rename(&top, "d4", &top, "moved").unwrap();
+    let (_, unopened) = compared(&fs, &Grep { path: "moved".to_owned(), ..search("of_nothing") }, &String::new);
+    assert!(unopened >= 400, "{unopened} files");
+}
+
+/// A search of few new files does not load all segments.
+#[test]
+fn few_files_that_are_not_in_the_index_load_no_other_segments() {
+    let fs = tree_of_segments();
+    let dir = make_dir(&fs, "new");
+    (0..100).for_each(|number| put(&fs, &dir, &format!("{number}"), b"text\n"));
+    let (read, _) = cost(&fs, "new");
+    let (all, _) = cost(&fs, ".");
+    assert!(read < all / 2, "{read} of {all} bytes");
 }

@@ -1,7 +1,7 @@
 //! A file system in memory with inodes, the times of changes of metadata, and a clock of low resolution.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
@@ -52,6 +52,10 @@ pub struct Stamped {
     pub removable: Cell<u64>,
     /// Number of times that segments can be opened before another process has removed them all.
     pub openable: Cell<u64>,
+    /// Number of bytes that were read in segments.
+    pub segment_bytes: Cell<u64>,
+    /// Inodes of opened segments.
+    segments: RefCell<HashSet<usize>>,
 }
 
 impl Stamped {
@@ -64,7 +68,8 @@ impl Stamped {
         let inner = MemoryFs::new(guest_paths, now, 1);
         let (opened, listed, openable) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
         let removable = Cell::new(u64::MAX);
-        Self { inner, changed: RefCell::default(), opened, listed, removable, openable }
+        let (segment_bytes, segments) = (Cell::new(0), RefCell::default());
+        Self { inner, changed: RefCell::default(), opened, listed, removable, openable, segment_bytes, segments }
     }
 
     /// Returns the inode of a file.
@@ -144,7 +149,6 @@ impl Filesystem for Stamped {
         open_dir(dir: &Dir, name: &str) -> FsResult<Dir>;
         is_same_dir(dir: &Dir, other: &Dir) -> FsResult<bool>;
         read_link(dir: &Dir, name: &str) -> FsResult<String>;
-        read(file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize>;
         sync_file(file: &File) -> FsResult<()>;
         sync_dir(dir: &Dir) -> FsResult<()>;
         random() -> u64;
@@ -159,11 +163,22 @@ impl Filesystem for Stamped {
             self.openable.set(self.openable.get().checked_sub(1).ok_or(Fault::NotFound)?);
         }
         let file = self.inner.open_file(dir, name, mode)?;
+        if name.ends_with(SEGMENT) {
+            self.segments.borrow_mut().insert(Rc::as_ptr(&file.0).cast::<()>() as usize);
+        }
         if mode == Open::CreateNew {
             self.touch(self.inode(dir, name));
             self.touch_dir(dir);
         }
         Ok(file)
+    }
+
+    fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
+        let length = self.inner.read(file, offset, max, into)?;
+        if self.segments.borrow().contains(&(Rc::as_ptr(&file.0).cast::<()>() as usize)) {
+            self.segment_bytes.set(self.segment_bytes.get() + length as u64);
+        }
+        Ok(length)
     }
 
     fn list(&self, dir: &Dir) -> FsResult<Listing> {
