@@ -9,8 +9,8 @@
 //!
 //! A file is known by its [`segment::Stamp`], a hash of device, inode, size and times, by which the host says that the
 //! content is the same. A file that was moved stays known, and a file that was replaced is not. Of paths, a segment stores
-//! the starts of the first and of the last one: a search loads only segments whose range its paths are in, and others if
-//! many files are in none of these.
+//! the starts of the first and of the last one: a search first loads the segments in whose range its paths are, so that a
+//! search of few files does not read the whole index.
 //!
 //! The index also has [`listings`] of directories, which are known by stamps too.
 //!

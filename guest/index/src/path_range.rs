@@ -1,7 +1,7 @@
 //! The range of the paths of a segment, by which a search finds the segments that can have a file.
 
-/// Number of bytes of a path that a range has.
-const PATH_BYTES: usize = 128;
+/// Number of bytes of a path that a range has. Up to 128 bytes are not compared by a loop, but by six kilobytes of code.
+const PATH_BYTES: usize = 160;
 
 /// The start of a path. Its order is that in which a walk visits the paths, but for paths that start alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,7 +11,7 @@ impl PathStart {
     /// Returns the start of a path in the form of results.
     pub fn of(path: &str) -> Self {
         let mut start = [0; PATH_BYTES];
-        // A walk visits the entries of a directory before an entry whose name is longer: `a/b` before `a-b`.
+        // A walk visits `a/b` before `a-b`: the separator is less than every byte of a name.
         for (to, from) in start.iter_mut().zip(path.bytes()) {
             *to = if from == b'/' { 0 } else { from };
         }
@@ -40,13 +40,21 @@ impl PathRange {
     /// Extends the range by a path.
     pub fn extend(&mut self, path: &str) {
         let path = PathStart::of(path);
-        *self = self.union(Self { first: path, last: path });
+        self.extend_to(&path, &path);
     }
 
-    /// Returns the range from the first path of both to the last one.
-    #[must_use]
-    pub fn union(self, other: Self) -> Self {
-        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    /// Extends the range by another one.
+    pub fn unite(&mut self, other: &Self) {
+        self.extend_to(&other.first, &other.last);
+    }
+
+    fn extend_to(&mut self, first: &PathStart, last: &PathStart) {
+        if *first < self.first {
+            self.first = *first;
+        }
+        if *last > self.last {
+            self.last = *last;
+        }
     }
 
     /// Reads a range, which has [`Self::BYTES`] bytes.

@@ -68,8 +68,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// Serves until standard input closes or a signal ends the process.
 fn serve(server: Server) -> anyhow::Result<()> {
-    // One thread, because a message would pass through several: calls have threads of their own.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         tokio::select! {
             served = server.serve(stdin(), tokio::io::stdout()) => served,

@@ -146,7 +146,8 @@ pub fn merge(segments: &[(Segment, Vec<u8>)]) -> Option<Vec<u8>> {
         }));
         first += segment.header().groups() as u16;
     }
-    let paths = segments.iter().map(|(segment, _)| segment.header().paths()).fold(PathRange::EMPTY, PathRange::union);
+    let mut paths = PathRange::EMPTY;
+    segments.iter().for_each(|(segment, _)| paths.unite(segment.header().paths()));
     Some(write(&files, count, paths, &lists))
 }
 

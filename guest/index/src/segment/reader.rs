@@ -20,7 +20,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a segment of `size` bytes. Returns `None` for a damaged segment or one of another version.
+    /// Reads the header of a segment of `size` bytes. Returns `None` for one of another version, or if the numbers contradict
+    /// the size. [`Segment::read`] checks the checksum.
     pub fn read(bytes: &[u8], size: u64) -> Option<Self> {
         let (numbers, paths) = bytes.get(..CHECKED_BYTES)?.split_at_checked(NUMBERS_BYTES)?;
         let numbers = numbers.strip_prefix(MAGIC)?;
@@ -49,8 +50,8 @@ impl Header {
     }
 
     /// Returns the range of the paths that the files had when they were added.
-    pub fn paths(&self) -> PathRange {
-        self.paths
+    pub fn paths(&self) -> &PathRange {
+        &self.paths
     }
 
     fn directory(&self) -> usize {

@@ -3,16 +3,19 @@
 
 use paddock_index::path_range::{PathRange, PathStart};
 use paddock_index::position_table::PositionTable;
-use paddock_index::segment::{Header, IndexedFile, Segment, Stamp};
+use paddock_index::segment::{Header, IndexedFile, Stamp};
 use paddock_vfs::File;
 
-use super::segments::Segments;
+use super::segments::{OpenSegment, Segments};
 
 /// Maximum number of windows. Files of as many segments can alternate without being read again.
 const WINDOWS: usize = 8;
 /// Number of files of a window that does not continue another one, and maximum number of files of a window.
 const FIRST_FILES: usize = 32;
 const MAX_FILES: usize = 1_024;
+
+/// Function that is called with the number of a segment when it is loaded. Returns false if the segment is not used.
+pub type OnLoad<'f> = &'f mut dyn FnMut(usize, &OpenSegment) -> bool;
 
 /// The files of some segments.
 pub struct IndexedFiles<'w> {
@@ -37,10 +40,9 @@ struct Part {
 }
 
 impl Part {
-    /// Returns the positions of the files whose stamps have the same short form as this one.
-    fn positions(&self, stamp: &Stamp) -> impl Iterator<Item = usize> {
-        let numbers = self.numbers.iter().flat_map(|numbers| numbers.find(stamp.short()));
-        numbers.map(|number| self.start + number as usize)
+    /// Returns whether the segment has not been loaded, and a path is in its range, if there is one.
+    fn is_unloaded(&self, path: Option<&PathStart>) -> bool {
+        self.numbers.is_none() && path.is_none_or(|path| self.paths.contains(path))
     }
 }
 
@@ -74,47 +76,62 @@ impl<'w> IndexedFiles<'w> {
 
     /// Adds a segment that is not loaded. Segments have consecutive numbers, beginning with 0.
     pub fn add(&mut self, name: &str, header: &Header) {
-        let (start, files, groups, paths) = (self.len, header.files(), header.groups(), header.paths());
+        let (start, files, groups, paths) = (self.len, header.files(), header.groups(), *header.paths());
         self.parts.push(Part { name: name.to_owned(), start, files, groups, paths, numbers: None });
         self.len += files;
     }
 
-    /// Returns the number of the first segment that is not loaded and can have a file with this path, or any file if it is
-    /// `None`, with its name and its number of files.
-    pub fn unloaded(&self, path: Option<&PathStart>) -> Option<(usize, &str, usize)> {
-        let is_unloaded = |part: &Part| part.numbers.is_none() && path.is_none_or(|path| part.paths.contains(path));
-        let number = self.parts.iter().position(is_unloaded)?;
-        self.parts.get(number).map(|part| (number, part.name.as_str(), part.files))
-    }
-
-    /// Loads the files of a segment, and calls `visit` with each. A segment that is damaged or gone has no files.
-    pub fn load(&mut self, number: usize, segment: Option<&Segment>, mut visit: impl FnMut(&IndexedFile)) {
-        let Some(part) = self.parts.get_mut(number) else { return };
-        let segment = segment.filter(|segment| segment.header().files() == part.files);
-        let mut numbers = PositionTable::with_capacity(segment.map_or(0, |_| part.files));
-        for (number, file) in (0..).zip(segment.into_iter().flat_map(Segment::files)) {
-            numbers.insert(file.stamp.short(), number);
-            visit(&file);
-        }
-        part.numbers = Some(numbers);
-    }
-
-    /// Returns the file with a stamp, and the number of its segment, if files are requested in their order.
-    pub fn find_continued(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
+    /// Returns the file with a stamp, and the number of its segment. Unless it is the next one of a window, the function first
+    /// loads the segments in whose range the path is, as far as `budget` allows, from which it takes their number of files. A
+    /// file that was moved can be in another segment.
+    pub fn find(
+        &mut self,
+        path: &str,
+        stamp: &Stamp,
+        budget: &mut usize,
+        on_load: OnLoad<'_>,
+    ) -> Option<(usize, IndexedFile)> {
         if let Some(next) = self.find_next(stamp) {
             return Some(next);
         }
-        self.continue_last().then(|| self.find_next(stamp)).flatten()
-    }
-
-    /// Returns the file with a stamp, and the number of its segment, if that is loaded.
-    pub fn find(&mut self, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
-        if let Some(continued) = self.find_continued(stamp) {
-            return Some(continued);
+        if self.continue_last()
+            && let Some(next) = self.find_next(stamp)
+        {
+            return Some(next);
         }
+        self.load(Some(path), budget, on_load);
         // Another range of a walk mostly continues in the same segment.
         let last = self.windows.first().map(|window| window.segment);
         last.into_iter().chain(0..self.parts.len()).find_map(|segment| self.find_in(segment, stamp))
+    }
+
+    /// Loads the segments in whose range the path is, or all if there is no path, as far as `budget` allows, from which the
+    /// function takes their number of files. A segment that is damaged or gone has no files.
+    pub fn load(&mut self, path: Option<&str>, budget: &mut usize, on_load: OnLoad<'_>) {
+        let path = path.map(PathStart::of);
+        for (number, part) in self.parts.iter_mut().enumerate() {
+            if !part.is_unloaded(path.as_ref()) || part.files > *budget {
+                continue;
+            }
+            *budget -= part.files;
+            let open = self.segments.segment(&part.name).filter(|open| {
+                let header = open.segment.header();
+                header.files() == part.files && header.groups() == part.groups && on_load(number, open)
+            });
+            let mut numbers = PositionTable::with_capacity(open.as_ref().map_or(0, |_| part.files));
+            if let Some(open) = open {
+                for (number, file) in (0..).zip(open.segment.files()) {
+                    numbers.insert(file.stamp.short(), number);
+                }
+            }
+            part.numbers = Some(numbers);
+        }
+    }
+
+    /// Returns whether a segment in whose range the path is has not been loaded.
+    pub fn is_unloaded(&self, path: &str) -> bool {
+        let path = PathStart::of(path);
+        self.parts.iter().any(|part| part.is_unloaded(Some(&path)))
     }
 
     /// Returns the file with a stamp if it is the next one of a window.
@@ -135,8 +152,10 @@ impl<'w> IndexedFiles<'w> {
 
     /// Returns the file with a stamp, and the number of its segment, if that is this one.
     fn find_in(&mut self, segment: usize, stamp: &Stamp) -> Option<(usize, IndexedFile)> {
-        let positions: Vec<usize> = self.parts.get(segment)?.positions(stamp).collect();
-        positions.into_iter().find_map(|position| self.find_at(position, stamp))
+        let Part { start, numbers, .. } = self.parts.get(segment)?;
+        let start = *start;
+        let numbers: Vec<u32> = numbers.as_ref()?.find(stamp.short()).collect();
+        numbers.into_iter().find_map(|number| self.find_at(start + number as usize, stamp))
     }
 
     /// Returns the file at a position if it has this stamp.
@@ -161,7 +180,7 @@ impl<'w> IndexedFiles<'w> {
     }
 
     /// Reads files from a position, in the place of the window that they continue, or of the one whose last use was first. They
-    /// were checked when the segment was added.
+    /// were checked when the segment was loaded.
     fn read(&mut self, position: usize) -> Option<()> {
         let segment = self.parts.partition_point(|part| part.start <= position).checked_sub(1)?;
         let Part { name, start, files, groups, .. } = self.parts.get(segment)?;

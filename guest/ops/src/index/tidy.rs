@@ -53,13 +53,12 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64, has_time: 
     let (obsolete, used): (Vec<_>, Vec<_>) = known.iter().partition(is_obsolete);
     obsolete.iter().for_each(|known| segments.remove(&known.name));
     let small = used.into_iter().filter(|known| known.bytes < SMALL_BYTES);
-    let (listings, mut small): (Vec<_>, Vec<_>) = small.partition(|known| known.name.ends_with(LISTINGS));
+    let (listings, small): (Vec<_>, Vec<_>) = small.partition(|known| known.name.ends_with(LISTINGS));
     if listings.len() > MAX_SMALL_FILES {
         // The next pass lists their directories again, which takes less time than to read all of the text.
         listings.iter().for_each(|known| segments.remove(&known.name));
     }
-    // A search loads the segments whose range its paths are in: a segment of neighbours has a small one.
-    small.sort_by_key(|known| known.paths);
+    let small = sorted(small);
     let batches = if small.len() > MAX_SMALL_FILES { batches(&small) } else { Vec::new() };
     for (merged, batch) in (1..).zip(&batches) {
         if merge_batch(segments, batch).is_err() {
@@ -70,6 +69,17 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64, has_time: 
         }
     }
     true
+}
+
+/// Sorts segments by the first of their paths, because a search loads the segments in whose range its paths are: neighbours
+/// that are merged have a small range, unless files of one of them are all over the tree.
+fn sorted(segments: Vec<&KnownFile>) -> Vec<&KnownFile> {
+    let mut sorted: Vec<&KnownFile> = Vec::with_capacity(segments.len());
+    for known in segments {
+        // A sort of the standard library would add four kilobytes to the component.
+        sorted.insert(sorted.partition_point(|other| other.paths <= known.paths), known);
+    }
+    sorted
 }
 
 /// Divides small segments into batches of at least two, each of which fits into one segment.

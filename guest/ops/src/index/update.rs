@@ -170,8 +170,9 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Reads the files of all segments, and removes damaged segments and those beyond the limits. At the start of a pass, one
-    /// segment is read whole, so that damage to its lists is found after some passes.
+    /// Reads the headers of all segments, and removes damaged segments and those beyond the limits. At the start of a pass, one
+    /// segment is read whole, so that damage to its lists is found after some passes. No file of a segment is found whose files
+    /// are damaged, so that it is removed at the end of the pass.
     fn read_segments(&mut self) {
         let names = self.segments.names(SEGMENTS);
         let is_start = self.is_start();
@@ -181,23 +182,23 @@ impl<'w> Pass<'w> {
             self.position.found.extend(names.iter().map(|name| (name.clone(), 0)));
         }
         for (index, name) in names.into_iter().enumerate() {
-            let open = self.segments.segment(&name);
-            let Some(open) = open.filter(|open| checked != Some(index) || self.segments.is_whole(open)) else {
+            let is_whole = || self.segments.segment(&name).is_some_and(|open| self.segments.is_whole(&open));
+            let header = self.segments.header(&name).filter(|_| checked != Some(index) || is_whole());
+            let Some((_, header, bytes)) = header else {
                 self.segments.remove(&name);
                 continue;
             };
-            let is_within = self.index_bytes + open.bytes <= self.workspace.policy.index.max_bytes
-                && self.known_files.len() + open.segment.header().files() <= max_files(self.workspace);
+            let is_within = self.index_bytes + bytes <= self.workspace.policy.index.max_bytes
+                && self.known_files.len() + header.files() <= max_files(self.workspace);
             if !is_within {
                 self.segments.remove(&name);
                 continue;
             }
-            self.index_bytes += open.bytes;
-            self.known_files.add(&name, open.segment.header());
-            self.known_files.load(self.known_segments.len(), Some(&open.segment), |_| {});
+            self.index_bytes += bytes;
+            self.known_files.add(&name, &header);
             let found = self.position.found.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
-            let (entries, paths) = (open.segment.header().files(), open.segment.header().paths());
-            self.known_segments.push(KnownFile { name, bytes: open.bytes, entries, found, paths });
+            let (entries, paths) = (header.files(), *header.paths());
+            self.known_segments.push(KnownFile { name, bytes, entries, found, paths });
         }
     }
 
@@ -261,7 +262,8 @@ impl<'w> Pass<'w> {
             self.unstamped += 1;
             return;
         };
-        match self.known_files.find(&stamp) {
+        let mut budget = usize::MAX;
+        match self.known_files.find(path, &stamp, &mut budget, &mut |_, _| true) {
             Some((segment, _)) => {
                 let known = self.known_segments.get_mut(segment);
                 known.and_then(|known| known.found.as_mut()).into_iter().for_each(|found| *found += 1);
