@@ -330,10 +330,14 @@ fn a_signal_ends_the_server_at_once() {
     assert!(shortest < Duration::from_millis(100), "{shortest:?}");
 }
 
+/// A call that is cancelled after the end of its server would leave changes without a record.
 #[cfg(unix)]
 #[test]
 fn a_signal_cancels_running_calls_and_nothing_is_lost() {
-    let mut client = Client::legacy("2025-11-25");
+    let logs = TempDir::new().unwrap();
+    let audit = logs.path().join("audit.jsonl");
+    let mut client = Client::start_with(false, json!({}), &["--audit", audit.to_str().unwrap()]);
+    client.initialize("2025-11-25");
     let arguments = slow(&client);
     client.send_request(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
     thread::sleep(Duration::from_millis(700));
@@ -342,6 +346,11 @@ fn a_signal_cancels_running_calls_and_nothing_is_lost() {
     let ended = client.terminate();
     assert!(ended < Duration::from_secs(2), "{ended:?}");
     assert_eq!(fs::read_to_string(client.workspace.path().join("a.txt")).unwrap(), "a\n");
+    let records = fs::read_to_string(&audit).unwrap();
+    let mut records = records.lines().map(|record| serde_json::from_str::<Value>(record).unwrap());
+    let end =
+        records.find(|record| record["event"] == "end" && record["tool"] == "grep").expect("the search has ended");
+    assert_eq!(end["outcome"], "cancelled", "{end}");
 }
 
 /// A change that a signal interrupts is made as a whole or not at all, at once or by the next call.
