@@ -334,6 +334,26 @@ fn listings_are_used_and_follow_changes() {
     assert_eq!(listed(&with_index()), (expected, 2));
 }
 
+/// Each part of a pass over many directories adds a small file of listings.
+#[test]
+fn small_listings_of_many_directories_stay() {
+    let fs = Stamped::new();
+    for part in 0..10 {
+        for number in 0..130 {
+            put(&fs, &make_dir(&fs, &format!("{part}/{number}")), "a", b"text\n");
+        }
+        advance(3 * SECOND);
+        pass(&fs, &with_index(), false);
+    }
+    let listed = |policy: &Policy| {
+        let before = fs.listed.get();
+        run_with(&fs, policy, Request::Glob(Glob { limit: 2_000, ..glob("**") })).unwrap();
+        fs.listed.get() - before
+    };
+    assert!(listed(&without_index()) > 1_300);
+    assert!(listed(&with_index()) < 200);
+}
+
 /// Changes a bit of each `step`th byte of a file of the index, and cuts it off there. Compares the answers with those without
 /// an index. Leaves another text in the file.
 fn damage(fs: &Stamped, name: &str, step: usize) {

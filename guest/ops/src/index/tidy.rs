@@ -9,6 +9,8 @@ use super::segments::{LISTINGS, SEGMENTS, Segments};
 /// Size in bytes below which a file is small, and number of small files of a kind that stay.
 const SMALL_BYTES: u64 = 256 * 1024;
 const MAX_SMALL_FILES: usize = 8;
+/// More small listings stay if they have this number of directories on average: each part of the first pass adds one.
+const DIRECTORIES_PER_FILE: usize = 128;
 /// Maximum size in bytes, and number of files, of the segments of a batch together. One segment can have that much.
 const MAX_MERGED_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_MERGED_FILES: usize = 15_000;
@@ -30,8 +32,8 @@ pub struct KnownFile {
 /// Tidies the files of the index at the end of a pass.
 ///
 /// The function removes segments and listings of which most entries are gone, merges small segments if there are many, and
-/// removes small listings if there are many. If other rules hide files than in the last pass, it removes the whole index,
-/// which can have files that are hidden now.
+/// removes small listings if there are many with few directories. If other rules hide files than in the last pass, it removes
+/// the whole index, which can have files that are hidden now.
 ///
 /// It merges one batch of segments, and further ones while `has_time` returns true. It returns whether the index is tidy, or
 /// cannot be tidied now; otherwise it has removed segments, and a further call continues.
@@ -54,7 +56,8 @@ pub fn tidy(segments: &Segments<'_>, known: &[KnownFile], rules: u64, has_time: 
     obsolete.iter().for_each(|known| segments.remove(&known.name));
     let small = used.into_iter().filter(|known| known.bytes < SMALL_BYTES);
     let (listings, small): (Vec<_>, Vec<_>) = small.partition(|known| known.name.ends_with(LISTINGS));
-    if listings.len() > MAX_SMALL_FILES {
+    let directories: usize = listings.iter().map(|known| known.entries).sum();
+    if listings.len() > MAX_SMALL_FILES.max(directories / DIRECTORIES_PER_FILE) {
         // The next pass lists their directories again, which takes less time than to read all of the text.
         listings.iter().for_each(|known| segments.remove(&known.name));
     }
