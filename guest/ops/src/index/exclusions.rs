@@ -76,11 +76,9 @@ impl<'w> Exclusions<'w> {
     /// Prepares for a search. The index is opened when the search turns out to be long.
     pub fn new(workspace: &'w Workspace<'w>, args: &'w Grep) -> Self {
         let is_possible = workspace.policy.index.enabled && workspace.state.is_some();
-        Self {
-            workspace,
-            args,
-            index: if is_possible { Index::Closed { files: FILES_BEFORE_INDEX, budget: 0 } } else { Index::Unused },
-        }
+        let budget = FILES_BEFORE_INDEX as usize * BUDGET_PER_FILE;
+        let closed = Index::Closed { files: FILES_BEFORE_INDEX, budget };
+        Self { workspace, args, index: if is_possible { closed } else { Index::Unused } }
     }
 
     /// Has the index opened at the first file, because the search is known to be long.
@@ -99,9 +97,8 @@ impl<'w> Exclusions<'w> {
                 let open = open(self.workspace, self.args, *budget);
                 self.index = open.map_or(Index::Unused, |open| Index::Open(Box::new(open)));
             }
-            Index::Closed { files, budget } => {
+            Index::Closed { files, .. } => {
                 *files -= 1;
-                *budget += BUDGET_PER_FILE;
                 return None;
             }
         }
@@ -140,8 +137,8 @@ impl OpenIndex<'_> {
 }
 
 impl Selection<'_> {
-    /// Adds a segment. Returns false if it is damaged, or if too few of its files can be excluded to be of use: a look at a file
-    /// takes about a fifth of the time of reading it.
+    /// Adds a segment. Returns false if it is damaged, or if too few of its files can be excluded: a look at a file takes about
+    /// a fifth of the time of reading it.
     fn add(&mut self, number: usize, open: &OpenSegment) -> bool {
         let (Some(groups), Some(matching)) = (self.matching_groups(open), self.matching.get_mut(number)) else {
             return false;
