@@ -21,6 +21,11 @@ impl PositionTable {
         Self { slots: vec![FREE; slots], tags: vec![0; slots], len: 0 }
     }
 
+    /// Returns whether there are no positions.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Returns whether there is no room for a further position.
     pub fn is_full(&self) -> bool {
         self.len * 3 >= self.slots.len() * 2

@@ -128,8 +128,11 @@ impl OpenIndex<'_> {
         if self.misses == MISSES {
             // After these files, a single miss is enough for more of them.
             (self.misses, self.unchecked_files) = (MISSES - 1, UNCHECKED_FILES);
-            // The files of a directory that was moved can be in segments with other paths.
-            files.load(None, budget, &mut on_load);
+            // The files of a directory that was moved can be in segments with other paths, unless they are in one that excludes
+            // too few files.
+            if !files.is_unused(path) {
+                files.load(None, budget, &mut on_load);
+            }
         }
         let (segment, file) = file?;
         excluded(&file, self.selection.matching.get(segment)?.as_ref()?)

@@ -81,6 +81,15 @@ impl<'w> IndexedFiles<'w> {
         self.len += files;
     }
 
+    /// Returns the number of the segment that has the file with a stamp, among the loaded segments in whose range the path is.
+    pub fn find_in_range(&mut self, path: &str, stamp: &Stamp) -> Option<usize> {
+        let path = PathStart::of(path);
+        (0..self.parts.len()).find(|&segment| {
+            let is_in_range = self.parts.get(segment).is_some_and(|part| part.paths.contains(&path));
+            is_in_range && self.find_in(segment, stamp).is_some()
+        })
+    }
+
     /// Returns the file with a stamp, and the number of its segment. Unless it is the next one of a window, the function first
     /// loads the segments in whose range the path is, as far as `budget` allows, from which it takes their number of files. A
     /// file that was moved can be in another segment.
@@ -132,6 +141,13 @@ impl<'w> IndexedFiles<'w> {
     pub fn is_unloaded(&self, path: &str) -> bool {
         let path = PathStart::of(path);
         self.parts.iter().any(|part| part.is_unloaded(Some(&path)))
+    }
+
+    /// Returns whether a segment in whose range the path is has been loaded and is not used.
+    pub fn is_unused(&self, path: &str) -> bool {
+        let path = PathStart::of(path);
+        let is_unused = |part: &Part| part.numbers.as_ref().is_some_and(PositionTable::is_empty);
+        self.parts.iter().any(|part| part.paths.contains(&path) && is_unused(part))
     }
 
     /// Returns the file with a stamp if it is the next one of a window.

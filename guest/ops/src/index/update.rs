@@ -108,7 +108,10 @@ struct Pass<'w> {
     source: Source<'w>,
     /// Size of the index in bytes, estimated for the segment that is being made.
     index_bytes: u64,
-    deadline_ms: u64,
+    start_ms: u64,
+    time_ms: u64,
+    /// Time in which the index was read.
+    reading_ms: u64,
     entries: u32,
     /// Number of files without a stamp.
     unstamped: u32,
@@ -138,7 +141,9 @@ impl<'w> Pass<'w> {
             builder,
             source: Source::new(fs, workspace.policy.limits.max_file_bytes, false),
             index_bytes: 0,
-            deadline_ms: u64::MAX,
+            start_ms,
+            time_ms,
+            reading_ms: 0,
             entries: 0,
             unstamped: 0,
             is_over: false,
@@ -147,11 +152,20 @@ impl<'w> Pass<'w> {
         pass.check_listings();
         pass.read_segments();
         pass.listings.limit(workspace.policy.index.max_bytes.saturating_sub(pass.index_bytes));
-        // Otherwise a pass over a large index would consist of its reading.
-        let now_ms = fs.clock_ms();
-        let reading_ms = now_ms.saturating_sub(start_ms);
-        pass.deadline_ms = now_ms.saturating_add(time_ms.max(reading_ms.saturating_mul(READING_FACTOR)));
+        pass.add_reading_since(start_ms);
         pass
+    }
+
+    fn add_reading_since(&mut self, start_ms: u64) {
+        self.reading_ms += self.workspace.fs.clock_ms().saturating_sub(start_ms);
+    }
+
+    /// Returns whether this part has no more time. Reading the index is added to its time: otherwise a pass over a large index
+    /// would consist of its reading.
+    fn is_time_over(&self) -> bool {
+        let time_ms = self.time_ms.max(self.reading_ms.saturating_mul(READING_FACTOR));
+        let deadline_ms = self.start_ms.saturating_add(self.reading_ms).saturating_add(time_ms);
+        self.workspace.fs.clock_ms() >= deadline_ms
     }
 
     fn is_start(&self) -> bool {
@@ -239,7 +253,9 @@ impl<'w> Pass<'w> {
             if self.unstamped >= MAX_UNSTAMPED && self.known_files.is_empty() && self.new_files.is_empty() {
                 break;
             }
-            self.is_over = self.builder.is_full() || self.listings.is_full() || self.is_time_over();
+            self.entries += 1;
+            let is_time_over = || self.entries.is_multiple_of(ENTRIES_PER_CLOCK) && self.is_time_over();
+            self.is_over = self.builder.is_full() || self.listings.is_full() || is_time_over();
             if self.is_over {
                 self.position.path = entry.below.to_owned();
             }
@@ -252,19 +268,13 @@ impl<'w> Pass<'w> {
         Ok(())
     }
 
-    fn is_time_over(&mut self) -> bool {
-        self.entries += 1;
-        self.entries.is_multiple_of(ENTRIES_PER_CLOCK) && self.workspace.fs.clock_ms() >= self.deadline_ms
-    }
-
     fn visit_file(&mut self, dir: &Dir, name: &str, path: &str) {
         let Some(stamp) = self.workspace.fs.stamp(dir, name).map(Stamp) else {
             self.unstamped += 1;
             return;
         };
-        let mut budget = usize::MAX;
-        match self.known_files.find(path, &stamp, &mut budget, &mut |_, _| true) {
-            Some((segment, _)) => {
+        match self.find_known(path, &stamp) {
+            Some(segment) => {
                 let known = self.known_segments.get_mut(segment);
                 known.and_then(|known| known.found.as_mut()).into_iter().for_each(|found| *found += 1);
             }
@@ -276,6 +286,18 @@ impl<'w> Pass<'w> {
                 }
             }
         }
+    }
+
+    /// Returns the number of the segment that has a file. A file that was moved out of the range of its segment is added again,
+    /// because a search of its new place would not find it soon.
+    fn find_known(&mut self, path: &str, stamp: &Stamp) -> Option<usize> {
+        if self.known_files.is_unloaded(path) {
+            let start_ms = self.workspace.fs.clock_ms();
+            let mut budget = usize::MAX;
+            self.known_files.load(Some(path), &mut budget, &mut |_, _| true);
+            self.add_reading_since(start_ms);
+        }
+        self.known_files.find_in_range(path, stamp)
     }
 
     /// Returns whether the index, with a segment for the new files, has the maximum size or number of files.
@@ -355,8 +377,7 @@ impl<'w> Pass<'w> {
             let names =
                 (&rules.blocked_directories, &rules.blocked_extensions, &rules.allowed_extensions, &host.private);
             let rules = self.position.rules.wrapping_add(hash(&names));
-            let has_time = || self.workspace.fs.clock_ms() < self.deadline_ms;
-            let is_tidy = tidy(&self.segments, &known, rules, has_time);
+            let is_tidy = tidy(&self.segments, &known, rules, || !self.is_time_over());
             self.update.next = (!is_tidy).then(|| self.position.text());
         }
         self.update

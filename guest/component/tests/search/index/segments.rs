@@ -2,7 +2,7 @@
 
 use paddock_ops::index::exclusions::FILES_BEFORE_INDEX;
 use paddock_ops::index::update::update;
-use paddock_types::request::{Grep, Request};
+use paddock_types::request::{Grep, GrepOutput, Request};
 use paddock_vfs::Filesystem;
 use paddock_workspace::Workspace;
 
@@ -147,6 +147,59 @@ fn moved_files_are_found() {
     fs.rename(&top, "d4", &top, "moved").unwrap();
     let (_, unopened) = compared(&fs, &Grep { path: "moved".to_owned(), ..search("of_nothing") }, &String::new);
     assert!(unopened >= 400, "{unopened} files");
+}
+
+/// A pass adds them in their new place, where a search finds them without loading the segments of other places.
+#[test]
+fn moved_files_are_added_in_their_new_place() {
+    let fs = Stamped::new();
+    let top = fs.preopens()[0].dir.clone();
+    let dir = make_dir(&fs, "d");
+    put(&fs, &dir, "stays", b"text\n");
+    let sub = make_dir(&fs, "d/sub");
+    (0..600).for_each(|number| put(&fs, &sub, &format!("{number:03}"), b"text\n"));
+    advance(60 * SECOND);
+    assert_eq!(pass(&fs, &with_index(), false).added, 601);
+    let before = cost(&fs, "d/sub");
+    // The pass loads the segment for the file that stays, before it visits the new place.
+    fs.rename(&dir, "sub", &top, "moved").unwrap();
+    advance(60 * SECOND);
+    // The first pass removes the old segment, of which most files are gone. The second one adds the file that stays.
+    let added = [(); 3].map(|()| pass(&fs, &with_index(), false).added);
+    assert_eq!(added, [600, 1, 0]);
+    let after = cost(&fs, "moved");
+    assert!(after.0 <= before.0 && after.1 == before.1, "{after:?} and {before:?}");
+}
+
+/// A segment of which too few files are excluded has them, so that no other segment is loaded for them.
+#[test]
+fn a_search_of_matching_files_does_not_load_segments_of_other_places() {
+    let fs = tree_of_segments();
+    let read = |path: &str, pattern: &str| {
+        let before = fs.segment_bytes.get();
+        let args = Grep { path: path.to_owned(), output: GrepOutput::Count, ..search(pattern) };
+        run_with(&fs, &with_index(), Request::Grep(args)).unwrap();
+        fs.segment_bytes.get() - before
+    };
+    let (of_no_file, of_all_files) = (read("d4", "of_nothing"), read("d4", "text"));
+    assert!(of_all_files <= of_no_file, "{of_all_files} of {of_no_file} bytes");
+}
+
+/// A part of a pass has time for files, however long it takes to load segments.
+#[test]
+fn a_part_of_a_pass_has_time_beside_loading() {
+    let fs = tree_of_segments();
+    fs.segment_read_ms.set(50);
+    let (policy, mut start, mut parts) = (with_index(), None, 0);
+    loop {
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        start = update(&workspace, start.as_deref(), 100).unwrap().next;
+        parts += 1;
+        if start.is_none() {
+            break;
+        }
+    }
+    assert!(parts <= 2, "{parts} parts");
 }
 
 /// To load a large segment would take longer than to read few files.

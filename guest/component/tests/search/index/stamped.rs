@@ -54,6 +54,9 @@ pub struct Stamped {
     pub openable: Cell<u64>,
     /// Number of bytes that were read in segments.
     pub segment_bytes: Cell<u64>,
+    /// Time that each read in a segment takes, in milliseconds, and time that all have taken.
+    pub segment_read_ms: Cell<u64>,
+    passed_ms: Cell<u64>,
     /// Inodes of opened segments.
     segments: RefCell<HashSet<usize>>,
 }
@@ -68,8 +71,19 @@ impl Stamped {
         let inner = MemoryFs::new(guest_paths, now, 1);
         let (opened, listed, openable) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
         let removable = Cell::new(u64::MAX);
-        let (segment_bytes, segments) = (Cell::new(0), RefCell::default());
-        Self { inner, changed: RefCell::default(), opened, listed, removable, openable, segment_bytes, segments }
+        let [segment_bytes, segment_read_ms, passed_ms] = [0; 3].map(Cell::new);
+        Self {
+            inner,
+            changed: RefCell::default(),
+            opened,
+            listed,
+            removable,
+            openable,
+            segment_bytes,
+            segment_read_ms,
+            passed_ms,
+            segments: RefCell::default(),
+        }
     }
 
     /// Returns the inode of a file.
@@ -153,7 +167,10 @@ impl Filesystem for Stamped {
         sync_dir(dir: &Dir) -> FsResult<()>;
         random() -> u64;
         now() -> Time;
-        clock_ms() -> u64;
+    }
+
+    fn clock_ms(&self) -> u64 {
+        self.inner.clock_ms() + self.passed_ms.get()
     }
 
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
@@ -177,6 +194,7 @@ impl Filesystem for Stamped {
         let length = self.inner.read(file, offset, max, into)?;
         if self.segments.borrow().contains(&(Rc::as_ptr(&file.0).cast::<()>() as usize)) {
             self.segment_bytes.set(self.segment_bytes.get() + length as u64);
+            self.passed_ms.set(self.passed_ms.get() + self.segment_read_ms.get());
         }
         Ok(length)
     }
