@@ -232,13 +232,14 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
     Ok(target_dir.join(target).join(PROFILE))
 }
 
-/// Returns the directory `embedded` in the target directory of the outer cargo, which has a tag if cargo has created it. The
-/// directory of the artifacts for one target has a tag too. If neither has one, the output directory of this script tells
-/// where it is: `PROFILE/build/PACKAGE/out`.
+/// Returns the directory `embedded` in the target directory of the outer cargo. Cargo has tagged that directory unless it was
+/// there before, and writes a file about the compiler into it. The directory of the artifacts for one target has a tag too,
+/// and no such file. If there is neither, the output directory of this script tells where the target directory is:
+/// `PROFILE/build/PACKAGE/out`.
 fn shared_dir(out: &Path, target: &str) -> PathBuf {
-    let tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
-    let dir = match out.ancestors().find(tagged) {
-        Some(path) if path.ends_with(target) => path.parent().filter(tagged).or(Some(path)),
+    let is_marked = |path: &&Path| ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|name| path.join(name).exists());
+    let dir = match out.ancestors().find(is_marked) {
+        Some(path) if path.ends_with(target) => path.parent().filter(is_marked).or(Some(path)),
         None if out.ancestors().nth(2).is_some_and(|path| path.ends_with("build")) => out.ancestors().nth(4),
         dir => dir,
     };
