@@ -168,7 +168,8 @@ fn moved_files_are_added_in_their_new_place() {
     let added = [(); 3].map(|()| pass(&fs, &with_index(), false).added);
     assert_eq!(added, [600, 1, 0]);
     let after = cost(&fs, "moved");
-    assert!(after.0 <= before.0 && after.1 == before.1, "{after:?} and {before:?}");
+    // A search reads the header of the segment of the file that stays, too.
+    assert!(after.0 < before.0 + 1_000 && after.1 == before.1, "{after:?} and {before:?}");
 }
 
 /// A segment of which too few files are excluded has them, so that no other segment is loaded for them.
