@@ -220,7 +220,7 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
     for input in inputs.iter().chain(&[".cargo/config.toml", "Cargo.toml", "Cargo.lock"]) {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
-    let target_dir = shared_dir(Path::new(&env::var("OUT_DIR")?), &env::var("TARGET")?);
+    let target_dir = shared_dir()?;
     let mut cargo = clean(Command::new(env::var("CARGO")?));
     cargo.current_dir(&root).args(["build", "--quiet", "--package", package]).args(what);
     cargo.args(["--target", target, "--profile", PROFILE]).args(without_source_directories(target)?);
@@ -232,18 +232,15 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
     Ok(target_dir.join(target).join(PROFILE))
 }
 
-/// Returns the directory `embedded` in the target directory of the outer cargo. Cargo has tagged that directory unless it was
-/// there before, and writes a file about the compiler into it. The directory of the artifacts for one target has a tag too,
-/// and no such file. If there is neither, the output directory of this script tells where the target directory is:
-/// `PROFILE/build/PACKAGE/out`.
-fn shared_dir(out: &Path, target: &str) -> PathBuf {
-    let is_marked = |path: &&Path| ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|name| path.join(name).exists());
-    let dir = match out.ancestors().find(is_marked) {
-        Some(path) if path.ends_with(target) => path.parent().filter(is_marked).or(Some(path)),
-        None if out.ancestors().nth(2).is_some_and(|path| path.ends_with("build")) => out.ancestors().nth(4),
-        dir => dir,
-    };
-    dir.unwrap_or(out).join("embedded")
+/// Returns the directory `embedded` in the target directory of the outer cargo. This script is below it, in
+/// `PROFILE/build/PACKAGE`, for whatever target the library is compiled. Cargo tags a target directory that it creates.
+fn shared_dir() -> Result<PathBuf> {
+    let script = env::current_exe()?;
+    let is_tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
+    let is_in_profile = script.ancestors().nth(2).is_some_and(|path| path.ends_with("build"));
+    let untagged = if is_in_profile { script.ancestors().nth(4) } else { script.parent() };
+    let dir = script.ancestors().find(is_tagged).or(untagged);
+    Ok(dir.ok_or("the build script is in no directory")?.join("embedded"))
 }
 
 /// Returns the arguments by which panic messages name the source files of other packages without the directory in which
