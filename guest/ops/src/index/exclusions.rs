@@ -128,9 +128,9 @@ impl OpenIndex<'_> {
         if self.misses == MISSES {
             // After these files, a single miss is enough for more of them.
             (self.misses, self.unchecked_files) = (MISSES - 1, UNCHECKED_FILES);
-            // The files of a directory that was moved can be in segments with other paths, unless they are in one that excludes
-            // too few files.
-            if !files.is_unused(path) {
+            // The files of a directory that was moved can be in segments with other paths, unless they are in a segment that is
+            // not used because it excludes too few files. Smaller segments cannot have all of them.
+            if !files.is_unused(path, MISSES as usize) {
                 files.load(None, budget, &mut on_load);
             }
         }

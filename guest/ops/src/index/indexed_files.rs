@@ -143,10 +143,11 @@ impl<'w> IndexedFiles<'w> {
         self.parts.iter().any(|part| part.is_unloaded(Some(&path)))
     }
 
-    /// Returns whether a segment in whose range the path is has been loaded and is not used.
-    pub fn is_unused(&self, path: &str) -> bool {
+    /// Returns whether a segment of at least `min_files` files, in whose range the path is, has been loaded and is not used.
+    pub fn is_unused(&self, path: &str, min_files: usize) -> bool {
         let path = PathStart::of(path);
-        let is_unused = |part: &Part| part.numbers.as_ref().is_some_and(PositionTable::is_empty);
+        let is_empty = |part: &Part| part.numbers.as_ref().is_some_and(PositionTable::is_empty);
+        let is_unused = |part: &Part| part.files >= min_files && is_empty(part);
         self.parts.iter().any(|part| part.paths.contains(&path) && is_unused(part))
     }
 

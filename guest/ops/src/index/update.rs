@@ -289,7 +289,7 @@ impl<'w> Pass<'w> {
     }
 
     /// Returns the number of the segment that has a file. A file that was moved out of the range of its segment is added again,
-    /// because a search of its new place would not find it soon.
+    /// because a search of its new place would not find it soon, and so is a hard link out of this range.
     fn find_known(&mut self, path: &str, stamp: &Stamp) -> Option<usize> {
         if self.known_files.is_unloaded(path) {
             let start_ms = self.workspace.fs.clock_ms();
