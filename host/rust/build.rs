@@ -233,13 +233,14 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
 }
 
 /// Returns the directory `embedded` in the target directory of the outer cargo. This script is below it, in
-/// `PROFILE/build/PACKAGE`, for whatever target the library is compiled. Cargo tags a target directory that it creates.
+/// `PROFILE/build/PACKAGE`, for whatever target the library is compiled. If cargo has another layout, the directory has its
+/// tag.
 fn shared_dir() -> Result<PathBuf> {
     let script = env::current_exe()?;
-    let is_tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
     let is_in_profile = script.ancestors().nth(2).is_some_and(|path| path.ends_with("build"));
-    let untagged = if is_in_profile { script.ancestors().nth(4) } else { script.parent() };
-    let dir = script.ancestors().find(is_tagged).or(untagged);
+    let is_tagged = |path: &&Path| path.join("CACHEDIR.TAG").exists();
+    let tagged = || script.ancestors().find(is_tagged).or(script.parent());
+    let dir = if is_in_profile { script.ancestors().nth(4) } else { tagged() };
     Ok(dir.ok_or("the build script is in no directory")?.join("embedded"))
 }
 
