@@ -70,24 +70,29 @@ fn a_pass_merges_the_segments_of_its_parts() {
     compared(&fs, &search("text 9.*7"), &String::new);
 }
 
+/// Makes one pass, whose parts have this time for files, and returns the number of parts.
+fn parts_of_a_pass(fs: &Stamped, time_ms: u64) -> usize {
+    let (policy, mut start, mut parts) = (with_index(), None, 0);
+    loop {
+        let workspace = Workspace::open(fs, &policy).unwrap();
+        start = update(&workspace, start.as_deref(), time_ms).unwrap().next;
+        parts += 1;
+        assert!(parts < 300);
+        if start.is_none() {
+            return parts;
+        }
+    }
+}
+
 /// Such a segment is that of another user in a directory with the sticky bit.
 #[test]
 fn a_pass_ends_if_segments_cannot_be_removed() {
-    let (fs, policy) = (Stamped::new(), with_index());
+    let fs = Stamped::new();
     let dir = make_dir(&fs, "many");
     (0..2_600).for_each(|number| put(&fs, &dir, &format!("{number}"), b"text\n"));
     advance(3 * SECOND);
     fs.removable.set(0);
-    let (mut start, mut parts) = (None, 0);
-    loop {
-        let workspace = Workspace::open(&fs, &policy).unwrap();
-        start = update(&workspace, start.as_deref(), 0).unwrap().next;
-        parts += 1;
-        assert!(parts < 300);
-        if start.is_none() {
-            break;
-        }
-    }
+    let parts = parts_of_a_pass(&fs, 0);
     // The merged segment stays too.
     assert!(fs.index().len() <= parts + 1, "{parts} parts, {:?}", fs.index());
 }
@@ -105,10 +110,10 @@ fn a_file_that_is_not_indexed_is_not_looked_up_in_segments() {
     assert!(before - fs.openable.get() <= 100, "{} opens", before - fs.openable.get());
 }
 
-/// Creates a tree of eight directories with 600 files each, and a segment for each of them.
-fn tree_of_segments() -> Stamped {
+/// Creates a tree of directories with 600 files each, and a segment for each of them.
+fn tree_of_segments(directories: usize) -> Stamped {
     let fs = Stamped::new();
-    for directory in 0..8 {
+    for directory in 0..directories {
         let dir = make_dir(&fs, &format!("d{directory}"));
         for number in 0..600 {
             put(&fs, &dir, &format!("{number:03}"), format!("text {number}\n").as_bytes());
@@ -116,20 +121,24 @@ fn tree_of_segments() -> Stamped {
         advance(60 * SECOND);
         pass(&fs, &with_index(), false);
     }
-    assert_eq!(fs.index().len(), 8);
+    assert_eq!(fs.index().len(), directories);
     fs
 }
 
 /// Searches a directory, and returns the number of bytes that were read of segments, and of files that were opened.
 fn cost(fs: &Stamped, path: &str) -> (u64, u64) {
+    cost_of(fs, Grep { path: path.to_owned(), ..search("of_nothing") })
+}
+
+fn cost_of(fs: &Stamped, args: Grep) -> (u64, u64) {
     let before = (fs.segment_bytes.get(), fs.opened.get());
-    run_with(fs, &with_index(), Request::Grep(Grep { path: path.to_owned(), ..search("of_nothing") })).unwrap();
+    run_with(fs, &with_index(), Request::Grep(args)).unwrap();
     (fs.segment_bytes.get() - before.0, fs.opened.get() - before.1)
 }
 
 #[test]
 fn a_search_reads_the_segments_of_its_paths() {
-    let fs = tree_of_segments();
+    let fs = tree_of_segments(8);
     let (all, opened_of_all) = cost(&fs, ".");
     for path in ["d0", "d4", "d7"] {
         let (read, opened) = cost(&fs, path);
@@ -142,11 +151,27 @@ fn a_search_reads_the_segments_of_its_paths() {
 /// The files of a moved directory are in a segment with other paths.
 #[test]
 fn moved_files_are_found() {
-    let fs = tree_of_segments();
+    let fs = tree_of_segments(8);
     let top = fs.preopens()[0].dir.clone();
     fs.rename(&top, "d4", &top, "moved").unwrap();
     let (_, unopened) = compared(&fs, &Grep { path: "moved".to_owned(), ..search("of_nothing") }, &String::new);
     assert!(unopened >= 400, "{unopened} files");
+    let (_, opened) = cost(&fs, "moved");
+    // A file that is read is opened twice, by the search and for its stamp. Without the index, all 600 are read.
+    assert!(opened < 800, "{opened} opens");
+}
+
+/// A segment of few files all over the tree, which is not used, does not have the files of a moved directory.
+#[test]
+fn a_small_segment_that_is_not_used_hides_no_moved_files() {
+    let fs = tree_of_segments(4);
+    let top = fs.preopens()[0].dir.clone();
+    ["a", "z"].iter().for_each(|name| put(&fs, &top, name, b"only_here\n"));
+    advance(60 * SECOND);
+    assert_eq!(pass(&fs, &with_index(), false).added, 2);
+    fs.rename(&top, "d1", &top, "moved").unwrap();
+    let (_, opened) = cost_of(&fs, Grep { path: "moved".to_owned(), ..search("only_here") });
+    assert!(opened < 800, "{opened} opens");
 }
 
 /// A pass adds them in their new place, where a search finds them without loading the segments of other places.
@@ -175,31 +200,18 @@ fn moved_files_are_added_in_their_new_place() {
 /// A segment of which too few files are excluded has them, so that no other segment is loaded for them.
 #[test]
 fn a_search_of_matching_files_does_not_load_segments_of_other_places() {
-    let fs = tree_of_segments();
-    let read = |path: &str, pattern: &str| {
-        let before = fs.segment_bytes.get();
-        let args = Grep { path: path.to_owned(), output: GrepOutput::Count, ..search(pattern) };
-        run_with(&fs, &with_index(), Request::Grep(args)).unwrap();
-        fs.segment_bytes.get() - before
-    };
-    let (of_no_file, of_all_files) = (read("d4", "of_nothing"), read("d4", "text"));
+    let fs = tree_of_segments(8);
+    let (of_no_file, _) = cost(&fs, "d4");
+    let (of_all_files, _) = cost_of(&fs, Grep { path: "d4".to_owned(), output: GrepOutput::Count, ..search("text") });
     assert!(of_all_files <= of_no_file, "{of_all_files} of {of_no_file} bytes");
 }
 
 /// A part of a pass has time for files, however long it takes to load segments.
 #[test]
 fn a_part_of_a_pass_has_time_beside_loading() {
-    let fs = tree_of_segments();
+    let fs = tree_of_segments(8);
     fs.segment_read_ms.set(50);
-    let (policy, mut start, mut parts) = (with_index(), None, 0);
-    loop {
-        let workspace = Workspace::open(&fs, &policy).unwrap();
-        start = update(&workspace, start.as_deref(), 100).unwrap().next;
-        parts += 1;
-        if start.is_none() {
-            break;
-        }
-    }
+    let parts = parts_of_a_pass(&fs, 100);
     assert!(parts <= 2, "{parts} parts");
 }
 
