@@ -1,29 +1,16 @@
 //! Line-number prefixes.
 
+use paddock_scan::lines::number;
 use paddock_text::page::CUT_SUFFIX;
 
 /// Maximum number of characters of a line that a model is shown.
 const LINE_CHARS: usize = 2_000;
 
-/// Appends the first `lines` lines of `text`, each as number, `separator` and line; the first has number `first`. The
-/// number of lines tells a blank last line from the end of the last line.
-pub fn number(into: &mut String, text: &str, lines: u64, first: u64, separator: &str) {
-    let (mut digits, mut start) = (itoa::Buffer::new(), 0);
-    // `str::split` takes longer, because the standard library is compiled without 128-bit instructions for WebAssembly.
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
-    for (end, number) in ends.zip(first..first + lines) {
-        let line = text.get(start..end).unwrap_or_default();
-        into.push_str(digits.format(number));
-        into.push_str(separator);
-        into.push_str(line.strip_suffix('\r').unwrap_or(line));
-        into.push('\n');
-        start = end + 1;
-    }
-}
-
-/// Returns [`number`] as a new string without a final newline; empty if there are no lines.
+/// Returns the first `lines` lines of `text`, each as number, `separator` and line, without a final newline; empty if
+/// there are no lines. The first line has the number `first`. The number of lines tells a blank last line from the end
+/// of the last line.
 pub fn numbered(text: &str, lines: u64, first: u64, separator: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 8 + 16);
+    let mut out = String::new();
     number(&mut out, text, lines, first, separator);
     out.pop();
     out

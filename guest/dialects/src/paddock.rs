@@ -17,6 +17,7 @@ use crate::text as words;
 
 mod commands;
 mod requests;
+mod result;
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect =
@@ -43,8 +44,8 @@ const NAMES: &[(Term, &str)] = &[
 
 fn answer(context: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = response?;
-    let truncated = response.truncated();
-    Ok(Rendered { json: to_json(&response), text: words::render(&response, &context.names), truncated, error: None })
+    let (truncated, text) = (response.truncated(), words::render(&response, &context.names));
+    Ok(Rendered { json: result::to_json(response), text, truncated, error: None })
 }
 
 /// Renders the error unmodified.

@@ -15,7 +15,8 @@ pub const LANES: usize = 16;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod vector {
     use core::arch::wasm32::{
-        u8x16_eq, u8x16_shr, u8x16_splat, u8x16_swizzle, v128, v128_and, v128_any_true, v128_load, v128_or, v128_store,
+        u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_shr, u8x16_splat, u8x16_swizzle, v128, v128_and, v128_any_true,
+        v128_load, v128_or, v128_store,
     };
 
     use super::LANES;
@@ -93,6 +94,18 @@ mod vector {
         #[inline(always)]
         pub fn equals(self, other: Self) -> Self {
             Self(u8x16_eq(self.0, other.0))
+        }
+
+        /// Sets all bits of the lanes that are less than those of `other`, and no other bits.
+        #[inline(always)]
+        pub fn below(self, other: Self) -> Self {
+            Self(u8x16_lt(self.0, other.0))
+        }
+
+        /// Returns the highest bit of each lane, that of the first lane as the lowest bit.
+        #[inline(always)]
+        pub fn bits(self) -> u32 {
+            u32::from(u8x16_bitmask(self.0))
         }
 
         /// Returns whether any bit is set.
@@ -179,6 +192,18 @@ mod plain {
             let mut same = self.0;
             same.iter_mut().zip(other.0).for_each(|(byte, other)| *byte = if *byte == other { u8::MAX } else { 0 });
             Self(same)
+        }
+
+        /// Sets all bits of the lanes that are less than those of `other`, and no other bits.
+        pub fn below(self, other: Self) -> Self {
+            let mut less = self.0;
+            less.iter_mut().zip(other.0).for_each(|(byte, other)| *byte = if *byte < other { u8::MAX } else { 0 });
+            Self(less)
+        }
+
+        /// Returns the highest bit of each lane, that of the first lane as the lowest bit.
+        pub fn bits(self) -> u32 {
+            self.0.iter().rev().fold(0, |bits, byte| bits << 1 | u32::from(byte >> 7))
         }
 
         /// Returns whether any bit is set.

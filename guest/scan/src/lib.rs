@@ -1,11 +1,15 @@
-//! Vectorized search for literals: for one literal by [`Pair`], for several by [`Teddy`].
+//! Loops over the bytes of a text, sixteen at a time: a search for one literal by [`Pair`] and for several by [`Teddy`],
+//! lines, and strings of JSON.
 //!
-//! `aho-corasick` has the same algorithm, but its vectors are only those of x86-64 and aarch64. This is a separate
-//! crate because it is optimized for speed, and most of the component for size.
+//! `aho-corasick` has the same algorithm as [`Teddy`], but its vectors are only those of x86-64 and aarch64. This is a
+//! separate crate because it is optimized for speed, and most of the component for size.
 
 mod block;
+pub mod json;
+pub mod lines;
 mod pair;
 mod teddy;
+mod writer;
 
 pub use pair::Pair;
 pub use teddy::{MAX_LITERALS, Teddy};

@@ -215,15 +215,11 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         self.fill()?;
         let rest = self.buffer.get(self.passed..).unwrap_or_default();
         let rest = rest.get(..remaining).unwrap_or(rest);
-        let (mut size, mut count) = (0, 0);
-        for at in memchr::memchr2_iter(b'\n', b'\r', rest) {
-            if count == max || at - size > longest || rest.get(at) == Some(&b'\r') {
-                break;
-            }
-            (size, count) = (at + 1, count + 1);
+        if self.ender != Ender::FEED {
+            return Ok(("", 0));
         }
-        let text = rest.get(..size).map(std::str::from_utf8);
-        let Some(Ok(text)) = text.filter(|_| self.ender == Ender::FEED) else { return Ok(("", 0)) };
+        let (size, count) = paddock_scan::lines::run(rest, max, longest);
+        let Some(Ok(text)) = rest.get(..size).map(simdutf8::basic::from_utf8) else { return Ok(("", 0)) };
         self.passed += size;
         Ok((text, count))
     }

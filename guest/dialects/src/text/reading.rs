@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use paddock_scan::lines;
 use paddock_text::page::{CUT_SUFFIX, RAW_CUT_SUFFIX};
 use paddock_types::digest::short_etag;
 use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{Read, ReadMany, ReadOutcome};
 
 use crate::dialect::Names;
-use crate::line_numbers;
 use crate::text::hunks;
 use crate::text::listing::with_tail;
 
@@ -30,7 +30,7 @@ pub fn read(read: &Read, names: &Names) -> String {
         text.push_str(&read.content);
         text.push('\n');
     } else {
-        line_numbers::number(&mut text, &read.content, read.line_count(), read.start_line, "|");
+        lines::number(&mut text, &read.content, read.line_count(), read.start_line, "|");
     }
     if let Some(next) = read.next_offset {
         tail = continues(read, "offset", next);
