@@ -35,8 +35,9 @@ use super::load::{Load, Queued};
 use super::message::{Parsed, Received, id_of, parse};
 use super::splice::Placeholders;
 
-/// Maximum number of bytes of one write. Small writes show that a slow client still reads.
-const CHUNK: usize = 64 << 10;
+/// Maximum number of bytes of one write. Another thread writes, and each write costs two changes of the thread, so that
+/// most answers are one write. The end of a write shows that a slow client still reads.
+const CHUNK: usize = 512 << 10;
 
 type Sent = TxJsonRpcMessage<RoleServer>;
 
