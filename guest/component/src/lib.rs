@@ -2,7 +2,7 @@
 //!
 //! The crates below `guest/` form layers. Each uses only crates above it in this list; the manifests enforce this.
 //!
-//! - `policy`: the policy as a host writes it. `scan`: the search for literals with 128-bit instructions. `index`: the
+//! - `policy`: the policy as a host writes it. `scan`: loops over the bytes of a text by 128-bit instructions. `index`: the
 //!   trigrams, query plans and file format of the search index.
 //! - `types`: requests, responses, errors and the policy of one call: data that every layer shares.
 //! - `text`: encodings, lines, documents and diffs.
