@@ -29,6 +29,7 @@ struct Client {
     workspace: TempDir,
     _state: TempDir,
     stateless: bool,
+    name: &'static str,
     capabilities: Value,
 }
 
@@ -53,7 +54,7 @@ impl Client {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, messages, workspace, _state: state, stateless, capabilities }
+        Self { child, stdin, messages, workspace, _state: state, stateless, name: "test", capabilities }
     }
 
     /// Starts a client of a protocol revision with `initialize`.
@@ -65,7 +66,7 @@ impl Client {
 
     fn initialize(&mut self, version: &str) {
         let client = self;
-        let about = json!({"name": "test", "version": "1"});
+        let about = json!({"name": client.name, "version": "1"});
         let hello = json!({"protocolVersion": version, "capabilities": client.capabilities, "clientInfo": about});
         let answer = client.request(1, "initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
@@ -83,7 +84,7 @@ impl Client {
             let meta = params.as_object_mut().unwrap().entry("_meta").or_insert(json!({}));
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
-            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": self.name, "version": "1"});
         }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
@@ -150,7 +151,39 @@ fn session(mut client: Client) {
     client.close();
 }
 
-/// Some clients give the model the structured content instead of the text.
+/// Clients that give the model the structured content instead of the text get the text alone.
+#[test]
+fn answers_depend_on_the_client() {
+    // The flags, the name of the client, and whether an answer has structured content.
+    let sessions: [(&[&str], &'static str, bool); 5] = [
+        (&[], "test", true),
+        (&[], "claude-code", false),
+        (&[], "codex-mcp-client (via mcp-remote 0.1.18)", false),
+        (&["--structured"], "opencode", true),
+        (&["--text-only"], "test", false),
+    ];
+    for (flags, name, is_structured) in sessions {
+        let mut client = Client::start_with(false, json!({}), flags);
+        client.name = name;
+        client.initialize("2025-11-25");
+        let listed = client.request(2, "tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        assert!(tools.iter().all(|tool| tool.get("outputSchema").is_some() == is_structured), "{flags:?} {name}");
+        let stat = client.call(3, "stat", json!({"path": "."}));
+        assert_eq!(stat["result"].get("structuredContent").is_some(), is_structured, "{flags:?} {name}");
+        assert!(stat["result"]["content"][0]["text"].is_string(), "{stat}");
+        client.close();
+    }
+    // In the stateless revision, each request names the client.
+    let mut client = Client::start(true);
+    for (id, name, is_structured) in [(1, "opencode", false), (2, "test", true)] {
+        client.name = name;
+        let stat = client.call(id, "stat", json!({"path": "."}));
+        assert_eq!(stat["result"].get("structuredContent").is_some(), is_structured, "{name}");
+    }
+    client.close();
+}
+
 #[test]
 fn answers_can_have_text_alone() {
     let mut client = Client::start_with(false, json!({}), &["--text-only"]);

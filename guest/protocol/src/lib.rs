@@ -16,6 +16,7 @@
 //! approval fails.
 
 pub mod batch;
+pub mod clients;
 pub mod envelope;
 pub mod formats;
 #[cfg(feature = "http")]

@@ -9,14 +9,14 @@ pub fn string(into: &mut String, text: &str) {
     let escaped = |block: Block| block.equals(quotation_mark).or(block.equals(backslash)).or(block.below(space)).bits();
     let mut writer = Writer::after(std::mem::take(into), text.len() + text.len() / 8);
     let mut rest = text.as_bytes();
-    writer.byte(b'"');
+    writer.push_byte(b'"');
     loop {
         let copied = writer.copy_until(rest, escaped);
         let Some((byte, after)) = rest.get(copied..).and_then(<[u8]>::split_first) else { break };
         escape(&mut writer, *byte);
         rest = after;
     }
-    writer.byte(b'"');
+    writer.push_byte(b'"');
     #[expect(unsafe_code, reason = "only ASCII characters of the text are replaced, by others")]
     {
         *into = unsafe { writer.into_text() };
@@ -26,8 +26,8 @@ pub fn string(into: &mut String, text: &str) {
 /// Appends the escape of a control character, a quotation mark or a backslash.
 #[inline(always)]
 fn escape(writer: &mut Writer, byte: u8) {
-    writer.byte(b'\\');
-    writer.byte(match byte {
+    writer.push_byte(b'\\');
+    writer.push_byte(match byte {
         b'\n' => b'n',
         b'\t' => b't',
         b'\r' => b'r',
@@ -44,7 +44,7 @@ fn escape_control(writer: &mut Writer, byte: u8) {
     let low = byte & 15;
     [b'u', b'0', b'0', b'0' + (byte >> 4), if low < 10 { b'0' + low } else { b'a' + low - 10 }]
         .into_iter()
-        .for_each(|byte| writer.byte(byte));
+        .for_each(|byte| writer.push_byte(byte));
 }
 
 #[cfg(test)]

@@ -4,16 +4,17 @@ use crate::block::{Block, LANES};
 use crate::writer::Writer;
 
 /// Appends the first `lines` lines of `text`, each as number, `separator`, line without its ending, and line feed. The
-/// first line has the number `first`.
+/// first line has the number `first`. After a final line feed, `text` has one more line, which is empty.
 pub fn number(into: &mut String, text: &str, lines: u64, first: u64, separator: &str) {
-    let mut writer = Writer::after(std::mem::take(into), text.len() + text.len() / 4);
+    // The text has to be the last allocation: it can then grow in its place.
     let mut prefix = Prefix::new(first, separator);
+    let mut writer = Writer::after(std::mem::take(into), text.len() + text.len() / 4);
     let mut rest = Some(text.as_bytes());
     for _ in 0..lines {
         let Some(text) = rest else { break };
         prefix.add_to(&mut writer);
         rest = add_line(&mut writer, text);
-        writer.byte(b'\n');
+        writer.push_byte(b'\n');
         prefix.increment();
     }
     #[expect(unsafe_code, reason = "a text that is divided at line feeds is UTF-8, and so are numbers and separators")]
@@ -39,7 +40,7 @@ pub fn run(text: &[u8], max: u64, longest: usize) -> (usize, u64) {
     let (feed, carriage) = (Block::of(b'\n'), Block::of(b'\r'));
     let (blocks, rest) = text.as_chunks::<LANES>();
     let (mut size, mut count) = (0, 0);
-    // Returns whether the line that ends at an offset is one of them.
+    // Adds the line that ends at an offset if it is one of them. Returns whether it is.
     let mut add = |at: usize| {
         let is_one = count < max && at - size <= longest && text.get(at) == Some(&b'\n');
         if is_one {
@@ -68,7 +69,7 @@ const MAX_DIGITS: usize = 20;
 
 /// A number in decimal notation, and a separator after it.
 struct Prefix {
-    /// The digits, of which the last is at `MAX_DIGITS`, the separator, and a block that means nothing.
+    /// `MAX_DIGITS` digits, the separator, and a block that means nothing.
     bytes: Vec<u8>,
     /// Index of the first digit.
     start: usize,
@@ -86,7 +87,7 @@ impl Prefix {
         let mut remaining = self.bytes.len() - LANES - self.start;
         for at in (self.start..).step_by(LANES) {
             let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
-            writer.block(block, remaining.min(LANES));
+            writer.push_block(block, remaining.min(LANES));
             if remaining <= LANES {
                 break;
             }

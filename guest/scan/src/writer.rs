@@ -21,8 +21,8 @@ impl Writer {
 
     /// Appends a byte.
     #[inline(always)]
-    pub fn byte(&mut self, byte: u8) {
-        self.block(&[byte; LANES], 1);
+    pub fn push_byte(&mut self, byte: u8) {
+        self.push_block(&[byte; LANES], 1);
     }
 
     /// Appends `text` up to the first byte whose bit `stops` returns for its block. Returns the number of bytes.
@@ -33,7 +33,7 @@ impl Writer {
         let mut copied = 0;
         for block in blocks {
             let count = count(block);
-            self.block(block, count);
+            self.push_block(block, count);
             copied += count;
             if count < LANES {
                 return copied;
@@ -42,13 +42,13 @@ impl Writer {
         let mut last = [0; LANES];
         last.iter_mut().zip(rest).for_each(|(byte, of_rest)| *byte = *of_rest);
         let count = count(&last).min(rest.len());
-        self.block(&last, count);
+        self.push_block(&last, count);
         copied + count
     }
 
     /// Appends the first `count` bytes of `block`.
     #[inline(always)]
-    pub fn block(&mut self, block: &[u8; LANES], count: usize) {
+    pub fn push_block(&mut self, block: &[u8; LANES], count: usize) {
         if self.bytes.len() - self.len < LANES {
             self.grow();
         }

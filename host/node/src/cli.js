@@ -21,7 +21,8 @@ options:
                      repeated; the first is the workspace
   --read-only        let nothing be changed
   --dialect LIST     whose tool names, arguments and results to have; anthropic,paddock:grep,glob combines dialects
-  --text-only        with \`mcp\`: answer without JSON, for clients that give the model the JSON instead of the text
+  --text-only        with \`mcp\`: answer without JSON, as to clients that give the model the JSON instead of the text
+  --structured       with \`mcp\`: answer with JSON beside the text, also to these clients
   --policy FILE      a JSON file that says what tools may do; by default the JSON in PADDOCK_POLICY
   --state-dir DIR    where to keep journals and backups
   --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
@@ -36,7 +37,10 @@ async function main(argv) {
   const { values, positionals } = parse(argv);
   const [command, ...operands] = positionals;
   if (values.help) return print(USAGE);
-  if (values['text-only'] && command !== 'mcp') throw new Usage('`--text-only` is an option of `mcp`');
+  for (const name of /** @type {const} */ (['text-only', 'structured'])) {
+    if (values[name] && command !== 'mcp') throw new Usage(`\`--${name}\` is an option of \`mcp\``);
+  }
+  if (values['text-only'] && values.structured) throw new Usage('`--text-only` and `--structured` exclude each other');
   if (command === 'tools') return await list(values);
   if (command !== 'mcp' && command !== 'call' && command !== 'batch' && command !== 'index') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
   const [tool, json = '{}'] = operands;
@@ -45,7 +49,7 @@ async function main(argv) {
   try {
     if (command === 'mcp') {
       const { serve } = await import('./mcp.js');
-      await serve(workspace, { dialect: values.dialect, textOnly: values['text-only'] });
+      await serve(workspace, { dialect: values.dialect, textOnly: values.structured ? false : values['text-only'] });
       return 0;
     }
     if (command === 'batch') return await batch(workspace);
@@ -134,7 +138,7 @@ function plain(error) {
 function parse(argv) {
   const text = /** @type {const} */ ({ type: 'string' });
   const flag = /** @type {const} */ ({ type: 'boolean' });
-  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'text-only': flag, 'ignore-project-policy': flag, 'ignore-user-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
+  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'text-only': flag, structured: flag, 'ignore-project-policy': flag, 'ignore-user-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
   try {
     return parseArgs({ args: argv, options: /** @type {any} */ (options), allowPositionals: true });
   } catch (cause) {

@@ -13,6 +13,9 @@ const { version } = createRequire(import.meta.url)('../package.json');
 
 const DIALECT = 'paddock';
 
+/** Names of clients that give the model the result as JSON instead of the text. `guest/protocol/src/clients.rs` has the sources. */
+const JSON_FOR_MODELS = /^(claude-code|codex-mcp-client|opencode)( \(|$)/;
+
 /** Instructions for the model: for every dialect, and for the `paddock` dialect. */
 const ANY_DIALECT =
   'File tools confined to one workspace. Paths are relative to it and use `/`. ' +
@@ -32,23 +35,26 @@ const PATIENCE = 600_000;
 
 /**
  * Returns a server with the workspace's tools, for any transport of the SDK. With `textOnly`, its answers have no
- * `structuredContent` and its tools no output schemas: some clients give the model this JSON instead of the text.
+ * `structuredContent` and its tools no output schemas. By default, this is so for clients that give the model this JSON
+ * instead of the text.
  *
  * @param {Workspace} workspace
  * @param {{dialect?: string, textOnly?: boolean}} [options]
  */
-export async function createServer(workspace, { dialect = DIALECT, textOnly = false } = {}) {
-  const described = await workspace.tools({ dialect, format: 'mcp' });
-  const tools = textOnly ? described.map(({ outputSchema, ...tool }) => tool) : described;
+export async function createServer(workspace, { dialect = DIALECT, textOnly } = {}) {
+  const tools = await workspace.tools({ dialect, format: 'mcp' });
+  const isTextOnly = () => textOnly ?? JSON_FOR_MODELS.test(server.getClientVersion()?.name ?? '');
   const instructions = dialect === DIALECT ? INSTRUCTIONS : ANY_DIALECT;
   const server = new Server({ name: 'paddock', title: 'Paddock', version }, { capabilities: { tools: {} }, instructions });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: isTextOnly() ? tools.map(({ outputSchema, ...tool }) => tool) : tools,
+  }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     if (!tools.some(({ name }) => name === params.name)) {
       throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
     }
     const approver = server.getClientCapabilities()?.elicitation ? elicitation(server, signal) : undefined;
-    return result(await workspace.call(params.name, params.arguments ?? {}, { dialect, signal, approver }), textOnly);
+    return result(await workspace.call(params.name, params.arguments ?? {}, { dialect, signal, approver }), isTextOnly());
   });
   return server;
 }

@@ -13,8 +13,8 @@ import { fixture } from './support.js';
 
 const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url));
 
-async function connect(here, args = [], capabilities = {}) {
-  const client = new Client({ name: 'paddock-test', version: '1.0.0' }, { capabilities });
+async function connect(here, args = [], capabilities = {}, name = 'paddock-test') {
+  const client = new Client({ name, version: '1.0.0' }, { capabilities });
   const env = { ...process.env, PADDOCK_STATE_DIR: here.state };
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp', here.root, ...args], env }));
   after(() => client.close());
@@ -48,6 +48,21 @@ test('answers can have text alone', async () => {
   assert.deepEqual([read.content[0].text.split('\n')[0], read.structuredContent], ['1|one', undefined]);
   const missing = await client.callTool({ name: 'read_file', arguments: { path: 'b.txt' } });
   assert.ok(missing.isError);
+});
+
+test('clients that give the model the JSON get the text alone', async () => {
+  const here = fixture({ 'a.txt': 'one\n' });
+  for (const [flags, name, isStructured] of /** @type {const} */ ([
+    [[], 'claude-code', false],
+    [[], 'codex-mcp-client (via mcp-remote 0.1.18)', false],
+    [['--structured'], 'opencode', true],
+  ])) {
+    const client = await connect(here, flags, {}, name);
+    const { tools } = await client.listTools();
+    assert.ok(tools.every(({ outputSchema }) => (outputSchema !== undefined) === isStructured));
+    const read = await client.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
+    assert.deepEqual([read.content[0].text.split('\n')[0], read.structuredContent !== undefined], ['1|one', isStructured]);
+  }
 });
 
 test('another dialect, read-only', async () => {

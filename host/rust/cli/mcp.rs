@@ -38,9 +38,14 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", conflicts_with_all = ELSEWHERE)]
     directories: Vec<workspace::Root>,
 
-    /// Answer with text alone, without the result as JSON, for clients that give the model the JSON instead of the text
-    #[arg(long)]
+    /// Answer with text alone, without the result as JSON. This is the default for Claude Code, Codex and OpenCode, which
+    /// give the model the JSON instead of the text
+    #[arg(long, conflicts_with = "structured")]
     text_only: bool,
+
+    /// Answer with the result as JSON beside the text. This is the default for other clients
+    #[arg(long)]
+    structured: bool,
 
     #[command(flatten)]
     workspace: workspace::Options,
@@ -60,7 +65,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     let server = Server::new(workspace.clone()).with_dialect(dialect).with_log(log).with_client_roots(open);
-    let result = serve(if args.text_only { server.text_only() } else { server });
+    let is_fixed = args.text_only || args.structured;
+    let result = serve(if is_fixed { server.with_text_only(args.text_only) } else { server });
     workspace.end_sessions();
     memory.save(&workspace)?;
     result.map(|()| ExitCode::SUCCESS)

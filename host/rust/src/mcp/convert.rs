@@ -16,7 +16,7 @@ pub(super) enum StructuredContent {
     /// It is parsed.
     #[cfg(all(target_os = "linux", feature = "serve"))]
     Parsed,
-    /// The answer has the text alone, and tools have no output schema.
+    /// The answer has the text alone, and the list of tools no output schemas.
     None,
 }
 
@@ -26,7 +26,7 @@ impl StructuredContent {
         if is_text_only { Self::None } else { self }
     }
 
-    fn is_none(&self) -> bool {
+    pub(super) fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
 
@@ -41,7 +41,7 @@ impl StructuredContent {
 }
 
 /// Converts a tool to an entry of `tools/list`.
-pub(super) fn tool(tool: Tool, structured: &StructuredContent) -> serde_json::Result<model::Tool> {
+pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
     let input: model::JsonObject = serde_json::from_str(&tool.input_schema)?;
     let hints = ToolAnnotations::with_title(tool.annotations.title.clone())
         .read_only(tool.annotations.read_only)
@@ -50,9 +50,7 @@ pub(super) fn tool(tool: Tool, structured: &StructuredContent) -> serde_json::Re
         .open_world(false);
     let mut mcp_tool = model::Tool::new(tool.name, tool.description, Arc::new(input)).with_annotations(hints);
     mcp_tool.title = Some(tool.annotations.title);
-    if !structured.is_none() {
-        mcp_tool.output_schema = Some(Arc::new(serde_json::from_str(&tool.output_schema)?));
-    }
+    mcp_tool.output_schema = Some(Arc::new(serde_json::from_str(&tool.output_schema)?));
     Ok(mcp_tool)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use paddock_protocol::clients::gives_model_json;
 use paddock_protocol::server::{TOOLS_TTL_MS, instructions};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -31,7 +32,9 @@ const INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Handler {
     session: Arc<SessionWorkspace>,
     dialect: String,
-    structured: Arc<StructuredContent>,
+    structured: StructuredContent,
+    /// Whether answers have text alone for clients that give the model the JSON instead of it.
+    is_text_for_models: bool,
     log: Log,
     shared: Shared,
     /// Whether the client may use files as resources.
@@ -65,10 +68,23 @@ impl Handler {
         log: Log,
         shared: Shared,
     ) -> Self {
-        let (session, structured) = (Arc::new(session), Arc::new(structured));
+        let session = Arc::new(session);
         let subscriptions = Subscriptions::new(session.clone(), dialect.clone(), shared.polls.clone());
         let running = Semaphore::new(MAX_REQUESTS);
-        Self { session, dialect, structured, log, shared, has_resources: true, subscriptions, running }
+        let (is_text_for_models, has_resources) = (false, true);
+        Self { session, dialect, structured, is_text_for_models, log, shared, has_resources, subscriptions, running }
+    }
+
+    /// Answers with text alone to clients that give the model the result as JSON instead of it.
+    pub(super) fn with_text_for_models(mut self) -> Self {
+        self.is_text_for_models = true;
+        self
+    }
+
+    /// Returns how the answer to a request has the result as JSON.
+    fn structured(&self, context: &RequestContext<RoleServer>) -> &StructuredContent {
+        let is_for_model = || context.client_info().is_some_and(|client| gives_model_json(&client.name));
+        if self.is_text_for_models && is_for_model() { &StructuredContent::None } else { &self.structured }
     }
 
     /// Offers only the tools to the client, and no files as resources.
@@ -98,9 +114,8 @@ impl Handler {
     async fn tools(&self) -> Result<&[Tool], ErrorData> {
         let describe = async || {
             // The tools depend on the policy of the server's own workspace, which the client's roots do not change.
-            let (workspace, dialect, structured) =
-                (self.session.own.clone(), self.dialect.clone(), self.structured.clone());
-            let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect, &structured)).await;
+            let (workspace, dialect) = (self.session.own.clone(), self.dialect.clone());
+            let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
             let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
             described.map_err(|cause| ErrorData::internal_error(cause, None))
         };
@@ -108,9 +123,9 @@ impl Handler {
     }
 }
 
-fn describe(workspace: &Workspace, dialect: &str, structured: &StructuredContent) -> Result<Vec<Tool>, String> {
+fn describe(workspace: &Workspace, dialect: &str) -> Result<Vec<Tool>, String> {
     let tools = workspace.tools(dialect).map_err(|error| Outcome::from(error).text)?.into_iter();
-    tools.map(|tool| convert::tool(tool, structured)).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
+    tools.map(convert::tool).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
 }
 
 #[expect(deprecated, reason = "see `super::log`")]
@@ -129,11 +144,17 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut result = ListToolsResult::with_all_items(self.tools().await?.to_vec());
+        let mut tools = self.tools().await?.to_vec();
+        if self.structured(&context).is_none() {
+            // An answer has to have the JSON that a schema describes.
+            tools.iter_mut().for_each(|tool| tool.output_schema = None);
+        }
+        let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = Some(TOOLS_TTL_MS);
-        result.cache_scope = Some(CacheScope::Public);
+        // A list that depends on the client is no answer to another one.
+        result.cache_scope = Some(if self.is_text_for_models { CacheScope::Private } else { CacheScope::Public });
         Ok(result)
     }
 
@@ -231,8 +252,8 @@ impl ServerHandler for Handler {
         if let Some(question) = outcome.plan.take().and_then(|plan| self.shared.questions.elicit(plan, &context)) {
             return Ok(CallToolResponse::InputRequired(question));
         }
-        let cancelled = context.ct.clone();
-        Ok(CallToolResponse::Complete(convert::result(outcome, &self.structured, move || cancelled.is_cancelled())))
+        let (structured, cancelled) = (self.structured(&context), context.ct.clone());
+        Ok(CallToolResponse::Complete(convert::result(outcome, structured, move || cancelled.is_cancelled())))
     }
 }
 

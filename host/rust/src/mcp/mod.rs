@@ -67,7 +67,8 @@ pub struct Server {
     log: Log,
     open: Open,
     shared: Shared,
-    is_text_only: bool,
+    /// Whether answers have text alone; `None` if this depends on the client.
+    is_text_only: Option<bool>,
 }
 
 /// Failure of the connection to a client.
@@ -79,7 +80,7 @@ impl Server {
     /// Returns a server of the `paddock` dialect, which sends no log messages and ignores the roots that a client names.
     pub fn new(workspace: Workspace) -> Self {
         let (dialect, log, shared) = (DIALECT.to_owned(), Log::default(), Shared::default());
-        Self { workspace, dialect, log, open: Box::new(|_| None), shared, is_text_only: false }
+        Self { workspace, dialect, log, open: Box::new(|_| None), shared, is_text_only: None }
     }
 
     /// Sets the dialect of the tools.
@@ -88,10 +89,12 @@ impl Server {
         self
     }
 
-    /// Lets answers have text alone, without the result as JSON (`structuredContent`), and tools have no output schemas. Some
-    /// clients give the model this JSON instead of the text, which is written for models.
-    pub fn text_only(mut self) -> Self {
-        self.is_text_only = true;
+    /// Sets whether answers have text alone, without the result as JSON (`structuredContent`), and tools no output schemas.
+    /// By default, this depends on the client that [`Self::serve`] serves: some clients, as
+    /// [`gives_model_json`](paddock_protocol::clients::gives_model_json) knows them, give the model this JSON instead of
+    /// the text, which is written for models.
+    pub fn with_text_only(mut self, is_text_only: bool) -> Self {
+        self.is_text_only = Some(is_text_only);
         self
     }
 
@@ -113,7 +116,7 @@ impl Server {
     #[cfg(all(target_os = "linux", feature = "serve"))]
     pub(crate) fn into_handler(self, has_resources: bool) -> impl rmcp::ServerHandler {
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
-        let structured = StructuredContent::Parsed.unless(self.is_text_only);
+        let structured = StructuredContent::Parsed.unless(self.is_text_only == Some(true));
         let handler = Handler::new(session, self.dialect, structured, self.log, self.shared);
         if has_resources { handler } else { handler.without_resources() }
     }
@@ -143,8 +146,9 @@ impl Server {
         let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
         let too_long = too_long(&self.dialect);
-        let structured = StructuredContent::Placeholder(placeholders.clone()).unless(self.is_text_only);
+        let structured = StructuredContent::Placeholder(placeholders.clone()).unless(self.is_text_only == Some(true));
         let handler = Handler::new(session, self.dialect, structured, self.log, self.shared);
+        let handler = if self.is_text_only.is_none() { handler.with_text_for_models() } else { handler };
         let wire = Wire::new(placeholders, input, output, too_long);
         let finished = wire.finished();
         match handler.serve(wire).await {

@@ -35,9 +35,9 @@ use super::load::{Load, Queued};
 use super::message::{Parsed, Received, id_of, parse};
 use super::splice::Placeholders;
 
-/// Maximum number of bytes of one write. Another thread writes, and each write costs two changes of the thread, so that
-/// most answers are one write. The end of a write shows that a slow client still reads.
-const CHUNK: usize = 512 << 10;
+/// Maximum number of bytes of one write. It exceeds most answers, because another thread writes, and each write costs two
+/// changes of the thread. A further write shows that a slow client has read the one before.
+const CHUNK: usize = 128 << 10;
 
 type Sent = TxJsonRpcMessage<RoleServer>;
 
@@ -330,5 +330,35 @@ fn answered_request(message: &Sent) -> Option<RequestId> {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),
         JsonRpcMessage::Error(error) => error.id.clone(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    /// Number of bytes after which the server sees that a client reads. `host/guide/src/mcp.md` has the same number.
+    const SEEN: usize = 128 << 10;
+
+    #[tokio::test]
+    async fn a_slow_client_is_seen_to_read() {
+        let (output, mut client) = tokio::io::duplex(1 << 10);
+        let (load, line) = (Arc::<Load>::default(), vec![b' '; 3 * SEEN]);
+        let queued = load.queue(line.len());
+        let writing = tokio::spawn(async move { write_line(&Mutex::new(output), &line, &queued).await });
+        for part in 1..=3 {
+            client.read_exact(&mut vec![0; SEEN]).await.unwrap();
+            let seen = async {
+                while load.progress().written < part {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(10), seen).await.unwrap();
+        }
+        writing.await.unwrap().unwrap();
     }
 }
