@@ -1,5 +1,5 @@
 //! Clients that give the model the result as JSON (`structuredContent`) instead of the text, which is written for models.
-//! The model then sees `\\n` in place of line breaks, and no line numbers.
+//! The model then sees `\n` in place of line breaks, and no line numbers.
 
 /// Names of these clients, as they introduce themselves, each with its source.
 const WITH_JSON_FOR_MODELS: [&str; 3] = [

@@ -153,8 +153,8 @@ impl ServerHandler for Handler {
         }
         let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = Some(TOOLS_TTL_MS);
-        // A list that depends on the client is no answer to another one.
-        result.cache_scope = Some(if self.is_text_for_models { CacheScope::Private } else { CacheScope::Public });
+        // Where the list depends on the client, no other client is behind the same stream.
+        result.cache_scope = Some(CacheScope::Public);
         Ok(result)
     }
 
