@@ -73,6 +73,19 @@ fn memory_is_limited_at_the_start_and_during_a_call() {
     assert!(workspace(&directory).call("read_file", r#"{"path": "a.txt"}"#).ok);
 }
 
+/// The text of such a page has ten times the size of the file. It fits if the text grows in its place, and does not if it is
+/// copied to a larger one.
+#[test]
+fn a_page_of_nine_million_lines_fits_in_memory() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("a.txt"), vec![b'\n'; 9 << 20]).unwrap();
+    let limits = Limits { max_result_bytes: u32::MAX as usize, max_lines: u64::MAX, ..Limits::default() };
+    let workspace = Workspace::builder().root(directory.path()).limits(limits).no_state_dir().build().unwrap();
+    let outcome = workspace.call("read_file", r#"{"path": "a.txt"}"#);
+    assert!(outcome.ok, "{:?}", outcome.error);
+    assert!(outcome.text.starts_with("1|\n2|\n") && outcome.text.contains("\n9437184|\n"));
+}
+
 #[test]
 fn a_workspace_in_memory_says_that_it_is_gone() {
     let limits = Limits { max_memory_bytes: 16 << 20, ..Limits::default() };

@@ -22,7 +22,8 @@ pub fn read(read: &Read, names: &Names) -> String {
         let etag = etag.map(|etag| format!("; etag {etag}")).unwrap_or_default();
         return format!("{} changed{etag}\n{}", printable(&read.path), hunks(diff));
     }
-    let mut text = String::with_capacity(read.content.len() + read.content.len() / 8 + 80);
+    // Without capacity: `lines::number` reserves it where the text can grow in its place.
+    let mut text = String::new();
     let mut tail = String::new();
     if read.size == 0 {
         let _ = writeln!(text, "{} is empty", printable(&read.path));
