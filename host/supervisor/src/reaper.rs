@@ -6,10 +6,10 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{DumpableBehavior, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::sys::{self, Forked, Reaped};
-use crate::tree::Tree;
+use crate::tree::{Tree, numbered};
 
 /// First descriptor after the standard ones. The socket to the host is standard input.
 const FIRST_FREE: u32 = 3;
@@ -76,7 +76,7 @@ fn reap(tree: &Tree, supervisor: i32, status: &mut Option<i32>) -> bool {
 /// Kills a process, if it is still a descendant once its pidfd is open, so that no unrelated process with the same id
 /// is killed.
 fn kill(tree: &Tree, process: i32) {
-    let held = Pid::from_raw(process).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let held = numbered(process).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     if let Some(held) = held.filter(|_| tree.has(process)) {
         // A process that has ended needs no signal.
         let _gone = pidfd_send_signal(held, Signal::KILL);

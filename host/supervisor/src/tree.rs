@@ -116,7 +116,7 @@ impl Tree {
         let processes = self.descendants();
         let groups: HashSet<i32> = processes.iter().filter_map(|process| field(*process, GROUP)).collect();
         groups.into_iter().for_each(kill_group);
-        for process in processes.into_iter().filter_map(Pid::from_raw) {
+        for process in processes.into_iter().filter_map(numbered) {
             // A process that has ended needs no signal.
             let _gone = rustix::process::kill_process(process, Signal::KILL);
         }
@@ -150,14 +150,20 @@ impl Tree {
     }
 }
 
+/// Returns the process or process group with a number; `None` if there is none with such a number. The kernel shows -1 as
+/// the group of a process that is ending, commands pass any number, and calls take a negative one for something else.
+pub(crate) fn numbered(number: i32) -> Option<Pid> {
+    Some(number).filter(|number| *number > 0).and_then(Pid::from_raw)
+}
+
 /// Returns whether a process group has a process.
 fn is_there(group: i32) -> bool {
-    let tried = Pid::from_raw(group).map(rustix::process::test_kill_process_group);
+    let tried = numbered(group).map(rustix::process::test_kill_process_group);
     tried.is_some_and(|tried| tried != Err(Errno::SRCH))
 }
 
 fn kill_group(group: i32) {
-    if let Some(group) = Pid::from_raw(group) {
+    if let Some(group) = numbered(group) {
         let _gone = rustix::process::kill_process_group(group, Signal::KILL);
     }
 }
@@ -188,4 +194,16 @@ fn field(process: i32, index: usize) -> Option<i32> {
     // The name is in parentheses and may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(index)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_there, numbered};
+
+    #[test]
+    fn no_process_or_group_has_a_negative_number() {
+        assert!([i32::MIN, -1, 0].into_iter().all(|number| numbered(number).is_none() && !is_there(number)));
+        let own = rustix::process::getpid();
+        assert_eq!(numbered(own.as_raw_pid()), Some(own));
+    }
 }

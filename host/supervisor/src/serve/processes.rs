@@ -1,10 +1,10 @@
 //! Signals and other calls about processes, which reach only the command's own processes; and process groups.
 
 use rustix::io::Errno;
-use rustix::process::Pid;
 
 use super::{Reply, SyscallHandlers};
 use crate::access_control::Unresolved;
+use crate::tree::numbered;
 
 impl SyscallHandlers {
     /// Allows a call about a process of the command. All arguments of the check are in registers, so that the kernel
@@ -13,7 +13,7 @@ impl SyscallHandlers {
         if self.tree.has(process) {
             return Ok(Reply::Continue);
         }
-        let there = Pid::from_raw(process).is_some_and(|it| rustix::process::test_kill_process(it) != Err(Errno::SRCH));
+        let there = numbered(process).is_some_and(|it| rustix::process::test_kill_process(it) != Err(Errno::SRCH));
         Err(if there { Errno::PERM } else { Errno::SRCH }.into())
     }
 
