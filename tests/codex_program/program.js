@@ -17,9 +17,10 @@ export const program = join(package_, "vendor", readdirSync(join(package_, "vend
 
 /**
  * Makes Codex perform calls in `directory`, and returns their outputs. `next` receives the output of the previous call,
- * and returns the next call as `[name, arguments]`, or nothing at the end.
+ * and returns the next call as `[name, arguments]`, with the namespace of the tool after them if it has one, or nothing at
+ * the end. `more` are settings of Codex by their names, in TOML.
  */
-export async function outputsOfCalls(home, directory, next) {
+export async function outputsOfCalls(home, directory, next, more = {}) {
   const outputs = [];
   const server = createServer((request, response) => {
     let body = "";
@@ -31,7 +32,7 @@ export async function outputsOfCalls(home, directory, next) {
       const call = next(outputs.at(-1));
       const id = `call_${outputs.length}`;
       const item = call
-        ? { type: "function_call", id, call_id: id, name: call[0], arguments: JSON.stringify(call[1]) }
+        ? { type: "function_call", id, call_id: id, name: call[0], arguments: JSON.stringify(call[1]), namespace: call[2] }
         : { type: "message", id, role: "assistant", content: [{ type: "output_text", text: "done" }] };
       const usage = { input_tokens: 0, input_tokens_details: null, output_tokens: 0, output_tokens_details: null, total_tokens: 0 };
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -44,7 +45,7 @@ export async function outputsOfCalls(home, directory, next) {
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   const provider = `{name="script",base_url="http://127.0.0.1:${server.address().port}/v1",wire_api="responses"}`;
-  const settings = { model_provider: '"script"', "model_providers.script": provider, model: '"gpt-5"' };
+  const settings = { model_provider: '"script"', "model_providers.script": provider, model: '"gpt-5"', ...more };
   const args = ["exec", "--skip-git-repo-check", "--sandbox", "danger-full-access", "-C", directory, "--enable", "unified_exec"];
   args.push(...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]), "run the script");
   const child = spawn(program, args, { env: { HOME: home, PATH: process.env.PATH }, stdio: ["ignore", "ignore", "pipe"], timeout: TIMEOUT_MS });
