@@ -1,5 +1,6 @@
-// What Codex gives the model of an answer by `paddock mcp`: the text, because the server knows Codex by its name, and the
-// JSON with `--structured`. If Codex gives the model the text in both cases, `guest/protocol/src/clients.rs` needs it no longer.
+// Checks what Codex gives the model of an answer by `paddock mcp`. Codex gives it the text, because the server knows Codex by
+// its name, and the JSON with `--structured`. Once Codex gives it the text in both cases, `guest/protocol/src/clients.rs` does
+// not have to list Codex.
 // Usage: node mcp.js [path of the paddock binary]
 
 import assert from "node:assert/strict";
@@ -19,7 +20,7 @@ async function read(...options) {
   const server = {
     command: resolve(binary),
     args: ["mcp", "--root", root, "--state-dir", join(home, "state"), ...options],
-    // The compiled component, which takes a while to compile.
+    // This cache has the component as it was compiled before: its compilation takes a while.
     env: { XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), XDG_CONFIG_HOME: join(home, "none") },
     startup_timeout_sec: 90,
     required: true,

@@ -22,7 +22,7 @@ pub fn read(read: &Read, names: &Names) -> String {
         let etag = etag.map(|etag| format!("; etag {etag}")).unwrap_or_default();
         return format!("{} changed{etag}\n{}", printable(&read.path), hunks(diff));
     }
-    // Without capacity: `lines::number` reserves it where the text can grow in its place.
+    // The text has no capacity yet: `lines::number` reserves it where the text can grow in its place.
     let mut text = String::new();
     let mut tail = String::new();
     if read.size == 0 {
